@@ -15,7 +15,9 @@ from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.http import Http404, HttpRequest, HttpResponse
 from django.test import Client
 
-from annotation.models import User
+from annotation.models import Study, User
+from tests.e2e import studies, votes
+from tests.factories import member
 
 QUICK_CHROMIUM = Path(__file__).with_name("chromium.sh")
 FLAGS = [
@@ -107,3 +109,29 @@ def signed_in(context, live_server) -> Callable[[User], None]:
         )
 
     return sign_in
+
+
+@pytest.fixture
+def begin(page, signed_in) -> Callable[[Study], Study]:
+    """Sign in as a new rater of a study, and go through its guidelines to the first task."""
+
+    def open_first_task(study: Study) -> Study:
+        signed_in(member(study))
+        studies.open_work(page, study)
+        return study
+
+    return open_first_task
+
+
+@pytest.fixture
+def study() -> Study:
+    return votes.text_study(tasks=3)
+
+
+@pytest.fixture
+def at_work(page, signed_in, study) -> str:
+    """A rater with a task answered but not sent; its question."""
+    signed_in(member(study, email="ada@example.org"))
+    studies.open_work(page, study)
+    votes.answer(page)
+    return votes.question_shown(page)

@@ -71,11 +71,10 @@ def test_a_comparison_from_home_to_the_end(looked_at, signed_in):
     check_widths(looked_at)
 
 
-def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, signed_in):
+def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, begin):
     study = studies.comparison_study(tasks=1)
     type(study).objects.update(rules={})
-    signed_in(member(study))
-    studies.open_work(looked_at, study)
+    begin(study)
     assert looked_at.locator(".hold").is_visible()
     check_widths(looked_at)
     hours_ago = "JSON.stringify({began: Date.now() - 3 * 3600e3, last: Date.now(), prompted: 0})"
@@ -85,10 +84,8 @@ def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, signed_in)
     check_widths(looked_at)
 
 
-def test_a_rating(looked_at, signed_in):
-    study = studies.rating_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(looked_at, study)
+def test_a_rating(looked_at, begin):
+    begin(studies.rating_study(tasks=1))
     looked_at.get_by_label("Almost correct").check(force=True)
     check_widths(looked_at)
 
@@ -116,11 +113,10 @@ def test_every_other_way_of_asking(looked_at, signed_in, tmp_path, preset):
     check_widths(looked_at)
 
 
-def test_the_list_of_keys_and_spectrograms(looked_at, signed_in):
+def test_the_list_of_keys_and_spectrograms(looked_at, begin):
     study = studies.comparison_study(tasks=1)
     coverage.set_listening_rules(study, actor=None, spectrogram=True)
-    signed_in(member(study))
-    studies.open_work(looked_at, study)
+    begin(study)
     looked_at.get_by_role("button", name="Spectrograms").click()
     check_widths(looked_at)
     looked_at.keyboard.press("?")

@@ -16,15 +16,9 @@ BANNER = "You are changing your answer."
 
 
 @pytest.fixture
-def study():
-    return text_study(tasks=3)
-
-
-@pytest.fixture
-def at_second(page, signed_in, study):
+def at_second(page, begin, study):
     """A rater who has answered one task and begun the next; both questions."""
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     first = question_shown(page)
     answer(page, comment="Of the first.")
     studies.submit(page)
@@ -102,10 +96,8 @@ def test_a_change_that_comes_too_late_says_so_and_leads_back(page, at_second):
     assert standing() == [(1, 4, "Of the first.")]
 
 
-def test_the_last_answer_can_be_changed_at_the_end(page, signed_in):
-    study = text_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_the_last_answer_can_be_changed_at_the_end(page, begin):
+    begin(text_study(tasks=1))
     answer(page)
     studies.submit(page)
     page.get_by_role("heading", name="Thank you").wait_for()
@@ -116,10 +108,8 @@ def test_the_last_answer_can_be_changed_at_the_end(page, signed_in):
     assert standing() == [(2, 4, "Changed.")]
 
 
-def test_an_answer_fetched_too_late_is_not_put_beside_the_next_task(page, signed_in):
-    study = text_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_an_answer_fetched_too_late_is_not_put_beside_the_next_task(page, begin):
+    study = begin(text_study(tasks=1))
     answer(page)
     studies.submit(page)
     page.get_by_role("heading", name="Thank you").wait_for()
@@ -139,12 +129,11 @@ def test_an_answer_fetched_too_late_is_not_put_beside_the_next_task(page, signed
     assert page.get_by_text(BANNER).first.is_hidden()
 
 
-def test_what_was_heard_for_a_vote_is_not_asked_for_again_nor_forgotten_of_the_task_at_hand(page, signed_in):
+def test_what_was_heard_for_a_vote_is_not_asked_for_again_nor_forgotten_of_the_task_at_hand(page, begin):
     study = studies.comparison_study(tasks=2)
     rules = {**NOTHING_TO_HEAR["listening"], "short_seconds": 1}
     Study.objects.update(rules={"listening": rules})
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     hear(page, "a", "b")
     first = question_shown(page)
     studies.answer_comparison(page, evidence="Of the first.")

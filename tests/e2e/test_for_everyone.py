@@ -51,13 +51,11 @@ OUTSIDE = """() => [...document.querySelectorAll("main *, header *")].filter(ele
 
 
 @pytest.fixture
-def opened(page, signed_in, tmp_path):
+def opened(page, begin, tmp_path):
     """The first task of a preset's example."""
 
     def open_preset(preset: str):
-        study = presets.running_study(preset, tmp_path)
-        signed_in(member(study))
-        studies.open_work(page, study)
+        begin(presets.running_study(preset, tmp_path))
         return page
 
     return open_preset

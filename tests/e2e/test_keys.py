@@ -5,16 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e import studies
-from tests.factories import member
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def work(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def work(page, begin):
+    begin(studies.comparison_study(tasks=1))
     return page
 
 

@@ -8,19 +8,18 @@ import pytest
 
 from annotation.models import Judgment, Study
 from tests.e2e import studies
-from tests.factories import NOTHING_TO_HEAR, member
+from tests.factories import NOTHING_TO_HEAR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ONE_SECOND_EACH = {"short_seconds": 1, "min_switches": 1}
 
 
-def at_work(page, signed_in, *, tasks: int = 1, **rules):
+def at_work(page, begin, *, tasks: int = 1, **rules):
     """A rater before the first pair of a study with these rules."""
     study = studies.comparison_study(tasks=tasks)
     Study.objects.update(rules={"listening": {**NOTHING_TO_HEAR["listening"], **rules}})
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     return study
 
 

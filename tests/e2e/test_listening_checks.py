@@ -114,10 +114,8 @@ def test_a_run_goes_on_after_a_reload_where_it_was(page, study, signed_in):
     page.locator("[data-part=run-progress]").get_by_text("2 of 4", exact=True).wait_for()
 
 
-def test_a_check_that_falls_due_in_the_middle_of_work_comes_before_the_next_task(page, signed_in):
-    study = studies.rating_study(tasks=4)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_a_check_that_falls_due_in_the_middle_of_work_comes_before_the_next_task(page, begin):
+    study = begin(studies.rating_study(tasks=4))
     listening_checks.set_check_rules(study, actor=None, require=["level"])
     checks = page.get_by_role("heading", name="Before you start: your listening")
     for done in range(1, 5):  # those fetched ahead can still be judged

@@ -22,9 +22,7 @@ from tests.e2e.votes import (
     question_shown,
     send_again,
     tab,
-    text_study,
 )
-from tests.factories import member
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -49,20 +47,6 @@ NO_YES = {
     "time-out": (lambda route: route.abort("timedout"), "cannot be reached"),
     "no connection": (cut, "cannot be reached"),
 }
-
-
-@pytest.fixture
-def study():
-    return text_study(tasks=3)
-
-
-@pytest.fixture
-def at_work(page, signed_in, study):
-    """A rater with a task answered but not sent; its question."""
-    signed_in(member(study, email="ada@example.org"))
-    studies.open_work(page, study)
-    answer(page)
-    return question_shown(page)
 
 
 def test_nothing_but_a_yes_lets_the_page_go_on(page, at_work):
@@ -280,10 +264,9 @@ def test_leaving_with_an_unsent_answer_warns(page, at_work):
     assert kinds == ["beforeunload"]
 
 
-def test_a_browser_that_keeps_nothing_says_so_and_votes_go_all_the_same(page, signed_in, study):
+def test_a_browser_that_keeps_nothing_says_so_and_votes_go_all_the_same(page, begin, study):
     page.add_init_script("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }")
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     page.get_by_text("This browser stores nothing for this site.").wait_for()
     answer(page)
     question = question_shown(page)

@@ -11,10 +11,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def at_work(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def at_work(page, begin):
+    begin(studies.comparison_study(tasks=1))
 
 
 def seconds_at(page, clip: str) -> float:
@@ -137,10 +135,8 @@ def test_it_pauses_when_the_page_is_hidden_and_says_so(page, context, at_work):
     assert playing(page) == []
 
 
-def test_a_recording_beside_texts_says_why_it_stopped(page, signed_in):
-    study = studies.rating_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_a_recording_beside_texts_says_why_it_stopped(page, begin):
+    begin(studies.rating_study(tasks=1))
     page.get_by_role("button", name="Play Recording").click()
     until_past(page, "recording", 0.1)
     page.evaluate("navigator.mediaDevices.dispatchEvent(new Event('devicechange'))")

@@ -6,20 +6,16 @@ import pytest
 
 from annotation.models import Answer, Judgment, Study, System
 from tests import presets
-from tests.e2e import studies
-from tests.factories import member
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def opened(page, signed_in, tmp_path):
+def opened(page, begin, tmp_path):
     """The first task of a preset's example, read up to from the guidelines."""
 
     def open_preset(preset: str, **options) -> Study:
-        study = presets.running_study(preset, tmp_path, **options)
-        signed_in(member(study))
-        studies.open_work(page, study)
+        study = begin(presets.running_study(preset, tmp_path, **options))
         return study
 
     return open_preset

@@ -69,11 +69,10 @@ def study_with(definition: dict[str, Any]) -> Study:
     return study
 
 
-def test_a_panel_asks_about_each_candidate_beside_it(page, signed_in):
+def test_a_panel_asks_about_each_candidate_beside_it(page, begin):
     study = study_with(PANEL)
     factories.panel_task(study, "bell", [f"Answer number {n}" for n in range(3)], reference="A bell.")
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     for label in "ABC":
         page.get_by_role("radiogroup", name=f"{label}: Is it right?").get_by_label("Wrong").check(force=True)
     page.get_by_role("radiogroup", name="B: Is it right?").get_by_label("Right").check(force=True)
@@ -87,14 +86,13 @@ def test_a_panel_asks_about_each_candidate_beside_it(page, signed_in):
     assert Answer.objects.get(question__key="effort").value == 12.5
 
 
-def test_tie_and_both_bad_are_there_where_the_protocol_has_them(page, signed_in):
+def test_tie_and_both_bad_are_there_where_the_protocol_has_them(page, begin):
     study = study_with(FREE_CHOICE)
     for number in range(2):
         for side in (1, 2):
             studies.tone(f"pair-{number}-{side}", hertz=300)
         factories.comparison_task(study, f"pair-{number}")
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     page.keyboard.press("t")
     page.keyboard.press("7")
     page.keyboard.press("Control+Enter")

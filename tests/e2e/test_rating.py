@@ -34,10 +34,8 @@ def test_it_leads_from_sign_in_through_the_guidelines_to_three_stored_comparison
     assert list(said) == [4, 4, 4]
 
 
-def test_what_a_rater_chose_is_stored_for_the_candidate_they_heard_under_that_letter(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_what_a_rater_chose_is_stored_for_the_candidate_they_heard_under_that_letter(page, begin):
+    begin(studies.comparison_study(tasks=1))
     studies.answer_comparison(page)
     studies.submit(page)
     page.get_by_role("heading", name="Thank you").wait_for()
@@ -48,10 +46,8 @@ def test_what_a_rater_chose_is_stored_for_the_candidate_they_heard_under_that_le
     assert answers["evidence"].text == "B drifts at @0:01."
 
 
-def test_three_ratings_can_be_given_one_of_them_a_code_without_a_rating(page, signed_in):
-    study = studies.rating_study(tasks=3)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_three_ratings_can_be_given_one_of_them_a_code_without_a_rating(page, begin):
+    begin(studies.rating_study(tasks=3))
     page.get_by_label("Almost correct").check(force=True)
     page.get_by_label("Comment").fill("Nearly.")
     studies.submit(page)
@@ -71,10 +67,8 @@ def test_three_ratings_can_be_given_one_of_them_a_code_without_a_rating(page, si
     ]
 
 
-def test_a_comparison_can_be_judged_by_the_keyboard_alone(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_a_comparison_can_be_judged_by_the_keyboard_alone(page, begin):
+    begin(studies.comparison_study(tasks=1))
     for key in ("Space", "s", "Space", "a", "4", "b", "2", "Enter"):
         page.keyboard.press(key)
     page.keyboard.type("B is ")
@@ -88,10 +82,8 @@ def test_a_comparison_can_be_judged_by_the_keyboard_alone(page, signed_in):
     assert Answer.objects.get(question__key="evidence").text.startswith("B is @0:0")
 
 
-def test_a_rating_and_its_code_take_three_keys(page, signed_in):
-    study = studies.rating_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_a_rating_and_its_code_take_three_keys(page, begin):
+    begin(studies.rating_study(tasks=1))
     for key in ("4", "a", "Control+Enter"):
         page.keyboard.press(key)
     page.get_by_role("heading", name="Thank you").wait_for()
@@ -99,10 +91,8 @@ def test_a_rating_and_its_code_take_three_keys(page, signed_in):
     assert Answer.objects.get().value == 4
 
 
-def test_what_is_missing_is_said_beside_the_question_and_gets_the_focus(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_what_is_missing_is_said_beside_the_question_and_gets_the_focus(page, begin):
+    begin(studies.comparison_study(tasks=1))
     page.keyboard.press("a")
     page.keyboard.press("4")
     studies.submit(page)
@@ -114,10 +104,8 @@ def test_what_is_missing_is_said_beside_the_question_and_gets_the_focus(page, si
     assert not Judgment.objects.exists()
 
 
-def test_a_task_can_be_skipped_only_with_a_reason(page, signed_in):
-    study = studies.comparison_study(tasks=2)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_a_task_can_be_skipped_only_with_a_reason(page, begin):
+    begin(studies.comparison_study(tasks=2))
     first = studies.prompt_shown(page)
     page.get_by_role("button", name="Skip…").click()
     dialog = page.get_by_role("dialog", name="Skip this task")
@@ -132,10 +120,8 @@ def test_a_task_can_be_skipped_only_with_a_reason(page, signed_in):
     assert skipped.skip_reason == "audio"
 
 
-def test_stopping_for_now_gives_every_held_task_back(page, signed_in):
-    study = studies.comparison_study(tasks=3)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_stopping_for_now_gives_every_held_task_back(page, begin):
+    study = begin(studies.comparison_study(tasks=3))
     page.wait_for_function(
         "() => performance.getEntriesByType('resource').filter(r => r.name.endsWith('/next/')).length === 3"
     )
@@ -145,10 +131,8 @@ def test_stopping_for_now_gives_every_held_task_back(page, signed_in):
     assert not study.tasks.filter(n_leases__gt=0).exists()
 
 
-def test_stopping_in_the_middle_of_an_answer_asks_first(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_stopping_in_the_middle_of_an_answer_asks_first(page, begin):
+    begin(studies.comparison_study(tasks=1))
     page.keyboard.press("a")
     page.get_by_role("button", name="Stop for now").click()
     page.get_by_role("button", name="Keep working").click()
@@ -158,10 +142,8 @@ def test_stopping_in_the_middle_of_an_answer_asks_first(page, signed_in):
     page.get_by_role("heading", name="My studies").wait_for()
 
 
-def test_a_paused_study_says_so(page, signed_in):
-    study = studies.comparison_study(tasks=1)
-    signed_in(member(study))
-    studies.open_work(page, study)
+def test_a_paused_study_says_so(page, begin):
+    study = begin(studies.comparison_study(tasks=1))
     type(study).objects.update(state="paused")
     page.goto(f"/studies/{study.slug}/guidelines/")
     assert page.get_by_text("not open for rating at the moment").is_visible()

@@ -26,20 +26,6 @@ from tests.factories import PASSWORD, member
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def study():
-    return text_study(tasks=3)
-
-
-@pytest.fixture
-def at_work(page, signed_in, study):
-    """A rater with a task answered but not sent; its question."""
-    signed_in(member(study, email="ada@example.org"))
-    studies.open_work(page, study)
-    answer(page)
-    return question_shown(page)
-
-
 # ── Sessions ─────────────────────────────────────────────────────────────────
 
 
@@ -106,13 +92,10 @@ def test_a_vote_is_never_sent_under_another_account(page, context, signed_in, st
 
 
 @pytest.mark.parametrize("can_talk", [True, False], ids=["told at once", "told by the server"])
-def test_two_tabs_with_one_task_leave_one_vote_and_one_clear_message(
-    context, page, signed_in, study, can_talk
-):
+def test_two_tabs_with_one_task_leave_one_vote_and_one_clear_message(context, page, begin, study, can_talk):
     if not can_talk:
         context.add_init_script("delete globalThis.BroadcastChannel")
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
     other = tab(context, study)
     other.wait_for_selector("[data-state=working]")
     question = question_shown(page)

@@ -6,7 +6,6 @@ import pytest
 
 from annotation.listening import coverage
 from tests.e2e import studies
-from tests.factories import member
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -18,11 +17,10 @@ BRIGHTEST = """canvas => {
 }"""
 
 
-def open_work(page, signed_in, *, spectrogram: bool):
+def open_work(page, begin, *, spectrogram: bool):
     study = studies.comparison_study(tasks=1)
     coverage.set_listening_rules(study, actor=None, spectrogram=spectrogram)
-    signed_in(member(study))
-    studies.open_work(page, study)
+    begin(study)
 
 
 def test_they_come_by_button_or_key_show_the_clip_and_stay_after_a_reload(page, signed_in):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
 from annotation.models import Study, User
 from annotation.models.people import Role
@@ -20,3 +21,10 @@ def admin(study: Study) -> User:
 @pytest.fixture
 def researcher(study: Study) -> User:
     return member(study, Role.RESEARCHER, name="Rey Searcher")
+
+
+@pytest.fixture
+def signed_in(client: Client, researcher: User) -> Client:
+    """The browser of somebody who runs the study."""
+    client.force_login(researcher)
+    return client

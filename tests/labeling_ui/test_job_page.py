@@ -13,12 +13,6 @@ pytestmark = pytest.mark.django_db
 PROBLEM = {"row": "3", "field": "value", "problem": "'6' is not on the scale", "remedy": "Mend the value."}
 
 
-@pytest.fixture
-def signed_in(client, admin):
-    client.force_login(admin)
-    return client
-
-
 def make(study, **fields) -> Job:
     return Job.objects.create(**{"kind": "import", "study": study, "params": {"format": "csv"}, **fields})
 
@@ -26,7 +20,7 @@ def make(study, **fields) -> Job:
 def page(client, job: Job, **headers) -> str:
     answer = client.get(reverse("job", args=[job.pk]), headers=headers)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return answer.text
 
 
 @pytest.mark.parametrize("state", ["queued", "running"])
@@ -105,15 +99,14 @@ def test_an_unfinished_job_can_be_cancelled(signed_in, study):
     answer = signed_in.post(reverse("cancel_job", args=[job.pk]), follow=True)
     job.refresh_from_db()
     assert job.state == Job.State.CANCELLED
-    assert "Cancelled: nothing was changed." in answer.content.decode()
+    assert "Cancelled: nothing was changed." in answer.text
 
 
 def test_cancelling_what_has_finished_says_that_it_is_too_late(signed_in, study):
     job = make(study, state="done")
     answer = signed_in.post(reverse("cancel_job", args=[job.pk]), follow=True)
-    assert "has finished already" in answer.content.decode()
+    assert "has finished already" in answer.text
 
 
-def test_a_job_that_makes_its_study_has_a_page_before_the_study_is_there(client, admin):
-    client.force_login(admin)
-    assert "Waiting for a worker." in page(client, make(None, created_by=admin))
+def test_a_job_that_makes_its_study_has_a_page_before_the_study_is_there(signed_in, researcher):
+    assert "Waiting for a worker." in page(signed_in, make(None, created_by=researcher))

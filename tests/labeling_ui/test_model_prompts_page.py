@@ -9,18 +9,11 @@ from django.urls import reverse
 from annotation.models import AuditEvent
 from scoring.prompts import parse, shipped
 from scoring.runs import scoring_runs
-from tests.factories import StudyFactory, member
 
 pytestmark = pytest.mark.django_db
 
 MINE = b'source = "mine"\n[questions.ask]\nrelate = "How well does {text} fit? Score: from 0 to 10"\n'
 MY_CASCADE = b'[questions.ask]\ncaption = "What is heard?"\n'
-
-
-@pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
 
 
 def give(client, content: bytes = MINE, *, family: str = "prompting"):
@@ -30,16 +23,16 @@ def give(client, content: bytes = MINE, *, family: str = "prompting"):
 
 def taken(client, family: str = "prompting"):
     answer = client.get(reverse("prompt_file", args=["s", family]))
-    return parse(tomllib.loads(answer.content.decode()))
+    return parse(tomllib.loads(answer.text))
 
 
 def test_without_its_own_a_study_uses_the_prompts_that_come_along(signed_in, study):
     assert taken(signed_in) == shipped("prompting")
-    assert "as shipped" in signed_in.get(reverse("model_prompts", args=["s"])).content.decode()
+    assert "as shipped" in signed_in.get(reverse("model_prompts", args=["s"])).text
 
 
 def test_a_studys_own_prompts_are_used_by_runs_asked_for_from_then_on(signed_in, study):
-    shown = give(signed_in).content.decode()
+    shown = give(signed_in).text
     assert "this study’s own" in shown
     assert taken(signed_in).questions == {"ask": {"relate": "How well does {text} fit? Score: from 0 to 10"}}
     study.refresh_from_db()
@@ -66,29 +59,16 @@ def test_removing_them_goes_back_to_those_that_come_along(signed_in, study):
 )
 def test_a_bad_file_is_refused_with_the_place_and_changes_nothing(signed_in, study, content, says):
     give(signed_in)
-    assert says in give(signed_in, content).content.decode()
+    assert says in give(signed_in, content).text
     assert taken(signed_in).source == "mine"
 
 
 def test_no_file_is_said_so(signed_in, study):
     answer = signed_in.post(reverse("prompt_file", args=["s", "prompting"]))
-    assert "This field is required" in answer.content.decode()
+    assert "This field is required" in answer.text
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_family_that_there_is_not_has_no_file(signed_in, study, method):
     data = {"nosuch-file": SimpleUploadedFile("mine.toml", MINE)} if method == "post" else {}
     assert getattr(signed_in, method)(reverse("prompt_file", args=["s", "nosuch"]), data).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("name", "method"), [("prompt_file", "get"), ("prompt_file", "post"), ("remove_prompts", "post")]
-)
-def test_prompts_are_for_those_who_run_the_study(client, study, name, method):
-    path = reverse(name, args=["s", "prompting"])
-    client.force_login(member(study))
-    assert getattr(client, method)(path).status_code == 403
-    client.force_login(member(StudyFactory(), "admin"))
-    assert getattr(client, method)(path).status_code == 404
-    study.refresh_from_db()
-    assert "prompts" not in study.rules

@@ -42,13 +42,13 @@ def test_it_makes_a_study_of_which_the_maker_is_admin(client, creator):
 
 
 def test_it_describes_each_preset_by_the_beginning_of_its_guidelines(client, creator):
-    page = client.get(reverse("new_study")).content.decode()
+    page = client.get(reverse("new_study")).text
     assert "Two pieces of music were made for one instruction." in page
     assert "A system heard a recording and answered a question about it." in page
 
 
 def test_it_describes_the_presets_in_the_readers_language(client, creator):
-    page = client.get(reverse("new_study"), headers={"Accept-Language": "zh-hans"}).content.decode()
+    page = client.get(reverse("new_study"), headers={"Accept-Language": "zh-hans"}).text
     assert "两段音乐依据同一条指令生成。" in page
 
 
@@ -78,10 +78,10 @@ def test_it_says_that_an_address_is_taken_and_keeps_what_was_typed(client, creat
     StudyFactory(slug="bird-calls")
     answer = client.post(reverse("new_study"), FILLED)
     assert "exists already" in answer.context["form"].errors["slug"][0]
-    assert 'value="Bird calls"' in answer.content.decode()
+    assert 'value="Bird calls"' in answer.text
 
 
 def test_errors_are_tied_to_their_controls(client, creator):
-    page = client.post(reverse("new_study"), {**FILLED, "slug": ""}).content.decode()
+    page = client.post(reverse("new_study"), {**FILLED, "slug": ""}).text
     assert 'aria-describedby="id_slug_helptext id_slug_error"' in page
     assert 'id="id_slug_error"' in page

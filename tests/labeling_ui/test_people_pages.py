@@ -17,6 +17,12 @@ pytestmark = pytest.mark.django_db
 INVITE = {"role": "annotator", "max_uses": "3", "days": "7"}
 
 
+@pytest.fixture
+def signed_in(client, admin):
+    client.force_login(admin)
+    return client
+
+
 def open_people(client, user):
     client.force_login(user)
     return client.get(reverse("people", args=["s"]))
@@ -24,7 +30,7 @@ def open_people(client, user):
 
 def test_members_are_listed_with_role_and_pseudonym(client, admin, study):
     person = member(study, name="Grace Example")
-    page = open_people(client, admin).content.decode()
+    page = open_people(client, admin).text
     assert "Grace Example" in page
     assert Rater.objects.get(user=person).pseudonym in page
 
@@ -37,23 +43,21 @@ def test_listing_costs_the_same_however_many_members(client, admin, study, djang
         client.get(reverse("people", args=["s"]))
 
 
-def test_a_new_invitations_link_is_shown_once_and_works(client, admin, study):
-    client.force_login(admin)
-    page = client.post(reverse("people", args=["s"]), INVITE).content.decode()
+def test_a_new_invitations_link_is_shown_once_and_works(signed_in, admin):
+    page = signed_in.post(reverse("people", args=["s"]), INVITE).text
     link = re.search(r'value="(http://testserver/join/[^"]+)"', page)[1]
-    assert link not in open_people(client, admin).content.decode()
+    assert link not in open_people(signed_in, admin).text
     invitation = Invitation.objects.get()
     assert (invitation.role, invitation.max_uses) == ("annotator", 3)
-    client.logout()
-    assert client.get(link).status_code == 200
+    signed_in.logout()
+    assert signed_in.get(link).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("role", "owner"), ("max_uses", "0"), ("days", "366"), ("days", "")]
 )
-def test_a_fault_in_an_invitation_is_shown_at_its_field(client, admin, study, field, value):
-    client.force_login(admin)
-    answer = client.post(reverse("people", args=["s"]), {**INVITE, field: value})
+def test_a_fault_in_an_invitation_is_shown_at_its_field(signed_in, field, value):
+    answer = signed_in.post(reverse("people", args=["s"]), {**INVITE, field: value})
     assert list(answer.context["form"].errors) == [field]
     assert not Invitation.objects.exists()
 
@@ -64,91 +68,82 @@ def test_researchers_invite_raters_only(client, researcher, study):
     assert list(answer.context["form"].errors) == ["role"]
 
 
-def test_a_revoked_invitation_opens_nothing(client, admin, study):
+def test_a_revoked_invitation_opens_nothing(signed_in, admin, study):
     invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=admin)
-    client.force_login(admin)
-    client.post(reverse("revoke_invitation", args=["s", invitation.pk]))
-    assert client.get(reverse("join", args=[token])).status_code == 404
-    assert "withdrawn" in open_people(client, admin).content.decode()
+    signed_in.post(reverse("revoke_invitation", args=["s", invitation.pk]))
+    assert signed_in.get(reverse("join", args=[token])).status_code == 404
+    assert "withdrawn" in open_people(signed_in, admin).text
 
 
-def test_an_admin_changes_a_role(client, admin, study):
+def test_an_admin_changes_a_role(signed_in, study):
     person = member(study)
-    client.force_login(admin)
-    client.post(reverse("member", args=["s", membership(person, study).pk]), {"role": "researcher"})
+    signed_in.post(reverse("member", args=["s", membership(person, study).pk]), {"role": "researcher"})
     assert membership(person, study).role == Role.RESEARCHER
 
 
-def test_the_last_admin_stays(client, admin, study):
-    client.force_login(admin)
+def test_the_last_admin_stays(signed_in, admin, study):
     mine = membership(admin, study).pk
-    answer = client.post(reverse("member", args=["s", mine]), {"role": "annotator"})
+    answer = signed_in.post(reverse("member", args=["s", mine]), {"role": "annotator"})
     assert "only admin" in answer.context["form"].errors["role"][0]
-    answer = client.post(reverse("remove_member", args=["s", mine]), follow=True)
-    assert "only admin" in answer.content.decode()
+    answer = signed_in.post(reverse("remove_member", args=["s", mine]), follow=True)
+    assert "only admin" in answer.text
     assert membership(admin, study).role == Role.ADMIN
 
 
-def test_a_removed_member_keeps_their_judgments_and_loses_their_tasks(client, admin, study):
+def test_a_removed_member_keeps_their_judgments_and_loses_their_tasks(signed_in, study):
     person = member(study)
     vote(rating_task(study, "one"), 3, rater=Rater.objects.get(user=person))
     rating_task(study, "two")
     leases.lease_next(person, "s")
-    client.force_login(admin)
-    client.post(reverse("remove_member", args=["s", membership(person, study).pk]))
+    signed_in.post(reverse("remove_member", args=["s", membership(person, study).pk]))
     assert not Membership.objects.filter(user=person).exists()
     assert Judgment.objects.filter(rater__user=person).count() == 1
     assert Assignment.objects.get().state == Assignment.State.RETURNED
 
 
-def test_whoever_removes_themself_lands_among_their_studies(client, admin, study):
+def test_whoever_removes_themself_lands_among_their_studies(signed_in, admin, study):
     member(study, Role.ADMIN)
-    client.force_login(admin)
-    answer = client.post(reverse("remove_member", args=["s", membership(admin, study).pk]))
+    answer = signed_in.post(reverse("remove_member", args=["s", membership(admin, study).pk]))
     assert answer.url == reverse("home")
 
 
 # ── One rater ────────────────────────────────────────────────────────────────
-def test_pausing_a_rater_needs_a_reason_and_is_logged(client, admin, study):
+def test_pausing_a_rater_needs_a_reason_and_is_logged(signed_in, study):
     person = rater(study)
-    client.force_login(admin)
     path = reverse("rater", args=["s", person.pseudonym])
-    answer = client.post(path, {"state": "paused", "reason": ""})
+    answer = signed_in.post(path, {"state": "paused", "reason": ""})
     assert list(answer.context["state_form"].errors) == ["reason"]
-    client.post(path, {"state": "paused", "reason": "headphones broken"})
+    signed_in.post(path, {"state": "paused", "reason": "headphones broken"})
     person.refresh_from_db()
     assert person.state == Rater.State.PAUSED
     assert AuditEvent.objects.get(action="rater.state_changed").data["reason"] == "headphones broken"
 
 
-def test_excluding_a_raters_judgments_can_be_undone(client, admin, study):
+def test_excluding_a_raters_judgments_can_be_undone(signed_in, study):
     person = rater(study)
     vote(rating_task(study, "one"), 3, rater=person)
-    client.force_login(admin)
     path = reverse("rater_judgments", args=["s", person.pseudonym])
-    answer = client.post(path, {"action": "exclude", "reason": "did not listen"}, follow=True)
-    assert "1 judgment is out of the figures." in answer.content.decode()
+    answer = signed_in.post(path, {"action": "exclude", "reason": "did not listen"}, follow=True)
+    assert "1 judgment is out of the figures." in answer.text
     assert Judgment.objects.get().excluded
-    answer = client.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
-    assert "1 judgment counts again." in answer.content.decode()
+    answer = signed_in.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
+    assert "1 judgment counts again." in answer.text
     assert not Judgment.objects.get().excluded
-    client.post(path, {"action": "exclude", "reason": "did not listen"})
+    signed_in.post(path, {"action": "exclude", "reason": "did not listen"})
     Task.objects.update(state=Task.State.WITHDRAWN)
-    answer = client.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
-    assert "1 judgment stays out: its item was corrected or withdrawn." in answer.content.decode()
+    answer = signed_in.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
+    assert "1 judgment stays out: its item was corrected or withdrawn." in answer.text
 
 
-def test_excluding_judgments_needs_a_reason(client, admin, study):
+def test_excluding_judgments_needs_a_reason(signed_in, study):
     person = rater(study)
     vote(rating_task(study, "one"), 3, rater=person)
-    client.force_login(admin)
-    answer = client.post(reverse("rater_judgments", args=["s", person.pseudonym]), {"action": "exclude"})
+    answer = signed_in.post(reverse("rater_judgments", args=["s", person.pseudonym]), {"action": "exclude"})
     assert list(answer.context["judgments_form"].errors) == ["reason"]
     assert not Judgment.objects.get().excluded
 
 
-def test_the_two_forms_of_a_raters_page_have_fields_with_ids_of_their_own(client, admin, study):
-    client.force_login(admin)
-    page = client.get(reverse("rater", args=["s", rater(study).pseudonym])).content.decode()
+def test_the_two_forms_of_a_raters_page_have_fields_with_ids_of_their_own(signed_in, study):
+    page = signed_in.get(reverse("rater", args=["s", rater(study).pseudonym])).text
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))

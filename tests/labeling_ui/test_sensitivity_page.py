@@ -9,19 +9,13 @@ from annotation.jobs import jobs
 from annotation.models import Candidate, Job, Study
 from scoring.models import Score, Scorer, ScoringRun
 from tests.analytics.votes import votes
-from tests.factories import StudyFactory, member, rating_task
+from tests.factories import StudyFactory, rating_task
 
 pytestmark = pytest.mark.django_db
 
 CONFIG = {"templates": {"plain": "Does it fit {text}?", "wordy": "Would you say it fits {text}?"}}
 # By item: what the two templates say, and what raters do.
 ITEMS = [(0.1, 0.2, [1, 1]), (0.3, 0.9, [2, 1]), (0.6, 0.5, [3, 4]), (0.9, 0.7, [5, 4])]
-
-
-@pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
 
 
 @pytest.fixture
@@ -55,24 +49,24 @@ def compare(client, scorer: Scorer):
 
 
 def test_a_scorer_with_several_templates_leads_to_their_comparison(signed_in, scorer):
-    assert address(scorer) in signed_in.get(reverse("models", args=["s"])).content.decode()
+    assert address(scorer) in signed_in.get(reverse("models", args=["s"])).text
 
 
 def test_a_scorer_with_one_template_has_nothing_to_compare(signed_in, scorer):
     Scorer.objects.update(config={"templates": {"plain": "?"}})
-    assert address(scorer) not in signed_in.get(reverse("models", args=["s"])).content.decode()
+    assert address(scorer) not in signed_in.get(reverse("models", args=["s"])).text
 
 
 def test_opening_the_page_computes_nothing(signed_in, scorer, monkeypatch):
     monkeypatch.setattr(sensitivity, "sensitivity", None)
-    assert "Compare the templates" in signed_in.get(address(scorer)).content.decode()
+    assert "Compare the templates" in signed_in.get(address(scorer)).text
     assert not Job.objects.exists()
 
 
 def test_a_comparison_is_asked_for_once_however_often_the_button_is_pressed(signed_in, scorer):
     signed_in.post(address(scorer))
     signed_in.post(address(scorer))
-    shown = signed_in.get(address(scorer)).content.decode()
+    shown = signed_in.get(address(scorer)).text
     assert Job.objects.count() == 1
     assert 'hx-trigger="every 2s"' in shown
     assert "is being computed" in shown
@@ -93,7 +87,7 @@ def test_templates_are_compared_with_each_other_and_with_raters(signed_in, study
     assert [row[0] for row in table(document, "question-correctness").rows] == [
         "plain", "wordy", "Mean", "standard deviation",
     ]  # fmt: skip
-    shown = response.content.decode()
+    shown = response.text
     for expected in ("Does it fit {text}?", "Linear correlation (LCC)", "item-1", "as of"):
         assert expected in shown
 
@@ -109,7 +103,7 @@ def test_the_item_on_which_templates_differ_most_comes_first(signed_in, scorer):
 
 
 def test_without_votes_the_page_says_so_and_still_compares_templates(signed_in, scorer):
-    shown = compare(signed_in, scorer).content.decode()
+    shown = compare(signed_in, scorer).text
     assert "There are no votes that these scores can be compared with yet." in shown
     assert "Rank correlation between templates" in shown
 
@@ -117,13 +111,13 @@ def test_without_votes_the_page_says_so_and_still_compares_templates(signed_in, 
 def test_a_correlation_that_is_not_defined_says_why(signed_in, study, scorer):
     rate(study)
     Score.objects.filter(output="plain").update(value=0.5)
-    shown = compare(signed_in, scorer).content.decode()
+    shown = compare(signed_in, scorer).text
     assert "The scorer gave every item the same value" in shown
 
 
 def test_a_scorer_without_scores_says_so(signed_in, scorer):
     Score.objects.all().delete()
-    assert "no scores in this study yet" in compare(signed_in, scorer).content.decode()
+    assert "no scores in this study yet" in compare(signed_in, scorer).text
 
 
 def test_a_comparison_that_failed_says_why_and_the_last_one_stays(signed_in, study, scorer):
@@ -131,24 +125,15 @@ def test_a_comparison_that_failed_says_why_and_the_last_one_stays(signed_in, stu
     params = {"scorer": scorer.pk}
     Job.objects.create(kind="sensitivity", study=study, params=params, state="failed", message="Out of luck.")
     answer = signed_in.get(address(scorer))
-    assert "Out of luck." in answer.content.decode()
+    assert "Out of luck." in answer.text
     assert answer.context["report"]["n"] == 4
 
 
 def test_the_job_leads_to_the_comparison(signed_in, scorer):
     compare(signed_in, scorer)
-    shown = signed_in.get(reverse("job", args=[Job.objects.get().pk])).content.decode()
+    shown = signed_in.get(reverse("job", args=[Job.objects.get().pk])).text
     assert "Comparison of templates" in shown
     assert address(scorer) in shown
-
-
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_comparisons_are_for_those_who_run_the_study(client, study, scorer, method):
-    client.force_login(member(study))
-    assert getattr(client, method)(address(scorer)).status_code == 403
-    client.force_login(member(StudyFactory(), "admin"))
-    assert getattr(client, method)(address(scorer)).status_code == 404
-    assert not Job.objects.exists()
 
 
 def test_a_scorer_that_had_no_run_in_this_study_is_not_there(signed_in, study):

@@ -17,12 +17,6 @@ ADDRESS = "https://8.8.8.8/hook"
 
 
 @pytest.fixture
-def signed_in(client, admin):
-    client.force_login(admin)
-    return client
-
-
-@pytest.fixture
 def webhook(study, admin) -> Webhook:
     return webhooks.add(study, address=ADDRESS, actor=admin)[0]
 
@@ -30,19 +24,19 @@ def webhook(study, admin) -> Webhook:
 def page(client, webhook: Webhook, query: str = "") -> str:
     response = client.get(reverse("webhook", args=["s", webhook.pk]) + query)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def test_a_new_secret_is_shown_once(signed_in, study):
     address = reverse("webhooks", args=["s"])
-    made = signed_in.post(address, {"address": ADDRESS, "events": "judgment.*, study.*"}).content.decode()
+    made = signed_in.post(address, {"address": ADDRESS, "events": "judgment.*, study.*"}).text
     secret = re.search(r'value="(whsec_[^"]+)"', made)[1]
     webhook = Webhook.objects.get()
     assert webhook.events == ["judgment.*", "study.*"]
     assert secret == webhooks.secret(webhook)
-    assert secret not in signed_in.get(address).content.decode()
+    assert secret not in signed_in.get(address).text
     assert "whsec_" not in page(signed_in, webhook)
-    again = signed_in.post(reverse("webhook_secret", args=["s", webhook.pk])).content.decode()
+    again = signed_in.post(reverse("webhook_secret", args=["s", webhook.pk])).text
     assert "whsec_" in again
     assert secret not in again
 
@@ -56,7 +50,7 @@ def test_a_new_secret_is_shown_once(signed_in, study):
     ],
 )
 def test_what_cannot_be_kept_is_said_at_its_field(signed_in, study, fields, said):
-    shown = signed_in.post(reverse("webhooks", args=["s"]), fields).content.decode()
+    shown = signed_in.post(reverse("webhooks", args=["s"]), fields).text
     assert said in shown
     assert Webhook.objects.count() == 0
 

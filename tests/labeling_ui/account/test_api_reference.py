@@ -18,7 +18,7 @@ def page(client, db) -> str:
     client.force_login(UserFactory())
     response = client.get(reverse("api_docs"))
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def test_it_tells_of_every_call_with_its_scope_and_refusals():
@@ -54,6 +54,4 @@ def test_every_link_within_it_leads_somewhere(page):
 def test_it_is_made_once_and_needs_no_script_of_its_own(page, client, django_assert_num_queries):
     assert re.findall(r"<script(?![^>]* src=)", page) == []
     with django_assert_num_queries(1):  # the account
-        assert client.get(reverse("api_docs")).content.decode().count('class="call"') == page.count(
-            'class="call"'
-        )
+        assert client.get(reverse("api_docs")).text.count('class="call"') == page.count('class="call"')

@@ -16,12 +16,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def pairs(client):
     study = StudyFactory(slug="pairs", preset="cmi-pref")
     client.force_login(member(study, "researcher"))
@@ -29,7 +23,7 @@ def pairs(client):
 
 
 def shown(client, **numbers) -> str:
-    return client.get(reverse("planner", args=["s"]), numbers).content.decode()
+    return client.get(reverse("planner", args=["s"]), numbers).text
 
 
 def test_the_page_opens_with_an_answer_and_says_where_its_figures_are_from(signed_in):
@@ -41,7 +35,7 @@ def test_the_page_opens_with_an_answer_and_says_where_its_figures_are_from(signe
 
 
 def test_the_settings_lead_there(signed_in):
-    assert reverse("planner", args=["s"]) in signed_in.get(reverse("settings", args=["s"])).content.decode()
+    assert reverse("planner", args=["s"]) in signed_in.get(reverse("settings", args=["s"])).text
 
 
 def test_opening_the_page_reads_no_votes_and_draws_none(signed_in, monkeypatch):
@@ -59,7 +53,7 @@ def test_numbers_in_the_address_are_the_ones_used(signed_in):
 
 @pytest.mark.parametrize("goal", ["width", "power", "alpha", "majority"])
 def test_every_goal_of_a_comparison_has_an_answer(client, pairs, goal):
-    page = client.get(reverse("planner", args=["pairs"]), {"goal": goal}).content.decode()
+    page = client.get(reverse("planner", args=["pairs"]), {"goal": goal}).text
     assert "votes: " in page
     assert ("with 3 votes" in page) == (goal != "majority")
 
@@ -81,9 +75,7 @@ def test_a_number_that_makes_no_sense_is_named_and_answers_nothing(signed_in, nu
 
 
 def test_no_difference_cannot_be_found(client, pairs):
-    page = client.get(
-        reverse("planner", args=["pairs"]), {"goal": "power", "win_rate": "50"}
-    ).content.decode()
+    page = client.get(reverse("planner", args=["pairs"]), {"goal": "power", "win_rate": "50"}).text
     assert "there is no difference to find" in page
 
 
@@ -103,9 +95,9 @@ def test_votes_are_read_in_the_background_and_prefilled(signed_in, study):
     signed_in.post(address, {"read": ""})
     signed_in.post(address, {"read": ""})
     job = Job.objects.get()
-    assert "The votes are being read" in signed_in.get(address).content.decode()
+    assert "The votes are being read" in signed_in.get(address).text
     jobs.run(job.pk)
-    page = signed_in.get(address).content.decode()
+    page = signed_in.get(address).text
     assert "From 8 votes of this study on 4 outputs" in page
     assert "The pilot is small" in page
 
@@ -125,19 +117,19 @@ def test_agreement_starts_from_the_studys_own(signed_in, study):
 
 def test_a_plan_is_tried_once_however_often_the_button_is_pressed(signed_in):
     address = reverse("planner", args=["s"]) + "?goal=power&difference=0.6&systems=3"
-    assert 'name="try"' in signed_in.get(address).content.decode()
+    assert 'name="try"' in signed_in.get(address).text
     signed_in.post(address, {"try": "", "careless": "10"})
     signed_in.post(address, {"try": "", "careless": "10"})
     job = Job.objects.get()
-    assert 'hx-trigger="every 2s"' in signed_in.get(address).content.decode()
+    assert 'hx-trigger="every 2s"' in signed_in.get(address).text
     jobs.run(job.pk)
-    page = signed_in.get(address).content.decode()
+    page = signed_in.get(address).text
     assert "200 simulated studies, 10.0\u00a0% of the raters careless" in page
     assert page.count('class="line-plot"') == 3
     assert 'class="line-plot"' not in shown(signed_in, goal="power", difference="0.7", systems=3)
 
 
 def test_a_habit_that_makes_no_sense_starts_nothing(signed_in):
-    page = signed_in.post(reverse("planner", args=["s"]), {"try": "", "careless": "200"}).content.decode()
+    page = signed_in.post(reverse("planner", args=["s"]), {"try": "", "careless": "200"}).text
     assert 'id="habits_careless_error"' in page
     assert not Job.objects.exists()

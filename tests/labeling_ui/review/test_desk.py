@@ -29,7 +29,7 @@ def opened(user, case, **query):
 
 
 def words(response) -> str:
-    return response.content.decode()
+    return response.text
 
 
 def propose(found: Flagged, text: str = "What is ringing?"):

@@ -55,7 +55,7 @@ def test_an_upload_becomes_a_job_and_the_job_brings_the_items_in(signed_in, stud
     assert answer.url == reverse("job", args=[job.pk])
     assert jobs.run(job.pk)
     assert Task.objects.get(study=study).item_version.reference == "A bell."
-    page = signed_in.get(answer.url).content.decode()
+    page = signed_in.get(answer.url).text
     assert "Import finished." in page
     assert reverse("preview", args=["s"]) in page
 
@@ -216,7 +216,7 @@ def test_a_path_that_leads_elsewhere_is_refused(signed_in, study, path):
     files = [SimpleUploadedFile("items.csv", TABLE), SimpleUploadedFile("1.wav", b"RIFF")]
     answer = signed_in.post(reverse("import", args=["s"]), {"file": files, "path": ["mine/items.csv", path]})
     assert (answer.status_code, Upload.objects.count()) == (400, 0)
-    assert "leads out of it" in answer.content.decode()
+    assert "leads out of it" in answer.text
 
 
 def test_the_script_that_sends_files_is_told_where_to_go_or_what_is_wrong(signed_in, study):
@@ -230,7 +230,7 @@ def test_the_script_that_sends_files_is_told_where_to_go_or_what_is_wrong(signed
 def test_a_trial_changes_nothing_and_can_be_done_in_earnest(signed_in, study):
     trial = mapped(signed_in, bring(signed_in).url, *OWN, dry_run="on").url
     jobs.run(Job.objects.get().pk)
-    page = signed_in.get(trial).content.decode()
+    page = signed_in.get(trial).text
     assert "Dry run finished: nothing was changed." in page
     assert not Task.objects.exists()
     answer = signed_in.post(f"{trial}import/")
@@ -307,8 +307,8 @@ def test_a_trial_whose_file_is_gone_asks_for_it_again(signed_in, study):
     )  # fmt: skip
     answer = signed_in.post(reverse("import_for_real", args=[job.pk]), follow=True)
     assert answer.redirect_chain[0][0] == reverse("import", args=["s"])
-    assert "upload it again" in answer.content.decode()
-    assert "/nowhere" not in answer.content.decode()
+    assert "upload it again" in answer.text
+    assert "/nowhere" not in answer.text
 
 
 @pytest.mark.parametrize("params", [{"dry_run": False}, {}])
@@ -340,7 +340,7 @@ def test_an_archive_is_unpacked(signed_in, study):
 def test_what_cannot_be_unpacked_is_refused_and_says_so(signed_in, study):
     answer = bring(signed_in, b"PK\x05\x06" + bytes(18), name="items.zip")
     assert (answer.status_code, Upload.objects.count()) == (400, 0)
-    assert "The archive is empty." in answer.content.decode()
+    assert "The archive is empty." in answer.text
 
 
 def test_a_study_is_offered_the_formats_that_fit_its_protocol(client):
@@ -380,5 +380,5 @@ def test_an_upload_that_is_too_large_gets_a_page_that_says_so(signed_in, study, 
     settings.UPLOAD_MAX_BYTES = 10
     answer = bring(signed_in)
     assert answer.status_code == 400
-    assert "larger than this site takes" in answer.content.decode()
+    assert "larger than this site takes" in answer.text
     assert not Study.objects.filter(jobs__isnull=False).exists()

@@ -6,7 +6,7 @@ from django.urls import reverse
 from annotation.models import Job
 from labeling_ui.study.dataset_forms import TrainingSetForm
 from tests.analytics.votes import vote
-from tests.factories import StudyFactory, member, rating_task
+from tests.factories import StudyFactory, rating_task
 
 pytestmark = pytest.mark.django_db
 
@@ -20,19 +20,17 @@ def page(study) -> str:
     return reverse("training_sets", args=[study.slug])
 
 
-def test_a_preview_shows_first_rows_and_sizes_and_starts_nothing(client, admin, study):
+def test_a_preview_shows_first_rows_and_sizes_and_starts_nothing(signed_in, study):
     vote(rating_task(study, "one"), 3)
-    client.force_login(admin)
-    shown = client.post(page(study), {**ASKED, "preview": ""})
+    shown = signed_in.post(page(study), {**ASKED, "preview": ""})
     (table,) = shown.context["tried"].tables
     assert (table.sizes, table.first[0]["mean"]) == ({"train": 1, "dev": 0, "test": 0}, 3.0)
-    assert "What is heard in one?" in shown.content.decode()
+    assert "What is heard in one?" in shown.text
     assert not Job.objects.exists()
 
 
-def test_making_one_leads_to_its_job(client, admin, study):
-    client.force_login(admin)
-    answer = client.post(page(study), {**ASKED, "hold_out_systems": "a\n\nb"})
+def test_making_one_leads_to_its_job(signed_in, admin, study):
+    answer = signed_in.post(page(study), {**ASKED, "hold_out_systems": "a\n\nb"})
     job = Job.objects.get()
     assert answer.url == reverse("job", args=[job.pk])
     assert (job.kind, job.created_by, job.params["hold_out_systems"]) == ("training_set", admin, ["a", "b"])
@@ -50,23 +48,15 @@ def test_making_one_leads_to_its_job(client, admin, study):
         ({"weights": "agreement"}, "mos has no weights"),
     ],
 )
-def test_what_does_not_go_together_is_told_and_starts_nothing(client, admin, study, wrong, told):
-    client.force_login(admin)
-    assert told in client.post(page(study), {**ASKED, **wrong}).content.decode()
+def test_what_does_not_go_together_is_told_and_starts_nothing(signed_in, study, wrong, told):
+    assert told in signed_in.post(page(study), {**ASKED, **wrong}).text
     assert not Job.objects.exists()
 
 
-def test_a_study_without_votes_says_so(client, admin, study):
-    client.force_login(admin)
-    assert "Collect votes first" in client.post(page(study), {**ASKED, "preview": ""}).content.decode()
+def test_a_study_without_votes_says_so(signed_in, study):
+    assert "Collect votes first" in signed_in.post(page(study), {**ASKED, "preview": ""}).text
 
 
-def test_raters_have_no_such_page(client, study):
-    client.force_login(member(study))
-    assert client.get(page(study)).status_code == 403
-
-
-def test_sets_of_other_studies_are_not_listed(client, admin, study):
+def test_sets_of_other_studies_are_not_listed(signed_in, study):
     Job.objects.create(kind="training_set", study=StudyFactory(), params={"format": "mos"}, state="done")
-    client.force_login(admin)
-    assert "There are none yet." in client.get(page(study)).content.decode()
+    assert "There are none yet." in signed_in.get(page(study)).text

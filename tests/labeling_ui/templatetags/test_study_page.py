@@ -19,7 +19,7 @@ def opened(client, user, study: Study, **query) -> str:
     client.force_login(user)
     answer = client.get(reverse("study", args=[study.slug]), query)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return answer.text
 
 
 def fill(study: Study, *, tasks: int, raters: int) -> list[Rater]:
@@ -196,27 +196,24 @@ def test_opening_the_page_costs_the_same_however_large_the_study(
     assert opened_again.status_code == 200
 
 
-def test_the_state_moves_and_the_page_says_what_that_means(client, admin, study):
+def test_the_state_moves_and_the_page_says_what_that_means(signed_in, study):
     rating_task(study, "one")
-    client.force_login(admin)
     for state in ("paused", "running", "closed", "running"):
-        answer = client.post(reverse("study_state", args=["s"]), {"state": state}, follow=True)
+        answer = signed_in.post(reverse("study_state", args=["s"]), {"state": state}, follow=True)
         study.refresh_from_db()
         assert study.state == state
         assert len(answer.context["messages"]) == 1
 
 
 @pytest.mark.parametrize("state", ["draft", "open", ""])
-def test_a_state_that_cannot_follow_is_refused_in_words(client, admin, study, state):
-    client.force_login(admin)
-    answer = client.post(reverse("study_state", args=["s"]), {"state": state}, follow=True)
+def test_a_state_that_cannot_follow_is_refused_in_words(signed_in, study, state):
+    answer = signed_in.post(reverse("study_state", args=["s"]), {"state": state}, follow=True)
     study.refresh_from_db()
     assert study.state == "running"
     assert [message.level_tag for message in answer.context["messages"]] == ["error"]
 
 
-def test_an_empty_study_cannot_be_started(client, admin, study):
+def test_an_empty_study_cannot_be_started(signed_in):
     Study.objects.update(state="draft")
-    client.force_login(admin)
-    answer = client.post(reverse("study_state", args=["s"]), {"state": "running"}, follow=True)
-    assert "import items first" in answer.content.decode()
+    answer = signed_in.post(reverse("study_state", args=["s"]), {"state": "running"}, follow=True)
+    assert "import items first" in answer.text
