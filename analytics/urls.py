@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
 from analytics.datasets import api
 from analytics.overview import api as overview_api
@@ -9,94 +9,58 @@ from analytics.reports import api as reports_api
 from analytics.review import api as review_api
 from analytics.training import api as training_api
 
-urlpatterns = [
-    path("studies/<slug:slug>/releases/", api.ReleasesView.as_view(), name="api_releases"),
+study = [
+    path("releases/", api.ReleasesView.as_view(), name="api_releases"),
+    path("releases/preview/", api.ReleasePreviewView.as_view(), name="api_release_preview"),
+    path("releases/<int:number>/", api.ReleaseView.as_view(), name="api_release"),
+    path("releases/<int:number>/file/", api.ReleaseFileView.as_view(), name="api_release_file"),
     path(
-        "studies/<slug:slug>/releases/preview/",
-        api.ReleasePreviewView.as_view(),
-        name="api_release_preview",
-    ),
-    path("studies/<slug:slug>/releases/<int:number>/", api.ReleaseView.as_view(), name="api_release"),
-    path(
-        "studies/<slug:slug>/releases/<int:number>/file/",
-        api.ReleaseFileView.as_view(),
-        name="api_release_file",
-    ),
-    path(
-        "studies/<slug:slug>/raters/<str:pseudonym>/withdrawal/certificate/",
+        "raters/<str:pseudonym>/withdrawal/certificate/",
         api.CertificateView.as_view(),
         name="api_withdrawal_certificate",
     ),
-    path("studies/<slug:slug>/agreement/", overview_api.AgreementView.as_view(), name="api_agreement"),
-    path("studies/<slug:slug>/exports/", api.ExportsView.as_view(), name="api_exports"),
+    path("agreement/", overview_api.AgreementView.as_view(), name="api_agreement"),
+    path("exports/", api.ExportsView.as_view(), name="api_exports"),
+    path("training-sets/", api.TrainingSetsView.as_view(), name="api_training_sets"),
+    path("training-sets/preview/", api.TrainingSetPreviewView.as_view(), name="api_training_set_preview"),
+    path("report/", reports_api.ReportView.as_view(), name="api_report"),
     path(
-        "studies/<slug:slug>/training-sets/",
-        api.TrainingSetsView.as_view(),
-        name="api_training_sets",
-    ),
-    path(
-        "studies/<slug:slug>/training-sets/preview/",
-        api.TrainingSetPreviewView.as_view(),
-        name="api_training_set_preview",
-    ),
-    path(
-        "training-sets/<uuid:job_id>/file/",
-        api.TrainingSetFileView.as_view(),
-        name="api_training_set_file",
-    ),
-    path("studies/<slug:slug>/report/", reports_api.ReportView.as_view(), name="api_report"),
-    path(
-        "studies/<slug:slug>/report/files/<slug:key>.<slug:extension>",
+        "report/files/<slug:key>.<slug:extension>",
         reports_api.ReportFileView.as_view(),
         name="api_report_file",
     ),
-    path("studies/<slug:slug>/overview/", overview_api.OverviewView.as_view(), name="api_overview"),
-    path("studies/<slug:slug>/scorers/", overview_api.StudyScorersView.as_view(), name="api_study_scorers"),
+    path("overview/", overview_api.OverviewView.as_view(), name="api_overview"),
+    path("scorers/", overview_api.StudyScorersView.as_view(), name="api_study_scorers"),
     path(
-        "studies/<slug:slug>/scorers/<int:scorer_id>/sensitivity/",
-        reports_api.SensitivityView.as_view(),
-        name="api_sensitivity",
+        "scorers/<int:scorer_id>/sensitivity/", reports_api.SensitivityView.as_view(), name="api_sensitivity"
+    ),
+    path("review/report/", reports_api.ReviewReportView.as_view(), name="api_review_report"),
+    path("items/<int:item_id>/history/", review_api.ItemHistoryView.as_view(), name="api_item_history"),
+    path("plan/", planning_api.PlanView.as_view(), name="api_plan"),
+    path("plan/pilot/", planning_api.PilotView.as_view(), name="api_plan_pilot"),
+    path("plan/simulation/", planning_api.SimulationView.as_view(), name="api_plan_simulation"),
+    path("comparisons/", reports_api.ComparisonsView.as_view(), name="api_comparisons"),
+    path("comparisons/<uuid:job_id>/", reports_api.ComparisonView.as_view(), name="api_comparison"),
+    path(
+        "comparisons/<uuid:job_id>/files/<slug:key>.<slug:extension>",
+        reports_api.ComparisonFileView.as_view(),
+        name="api_comparison_file",
+    ),
+    path("learned-models/", training_api.LearnedModelsView.as_view(), name="api_learned_models"),
+]
+
+urlpatterns = [
+    path("studies/<slug:slug>/", include(study)),
+    path(
+        "training-sets/<uuid:job_id>/file/", api.TrainingSetFileView.as_view(), name="api_training_set_file"
     ),
     path(
         "scoring-runs/<int:run_id>/distributions/",
         overview_api.DistributionsView.as_view(),
         name="api_score_distributions",
     ),
-    path(
-        "studies/<slug:slug>/review/report/",
-        reports_api.ReviewReportView.as_view(),
-        name="api_review_report",
-    ),
     path("review-cases/<int:case_id>/", review_api.CaseView.as_view(), name="api_case"),
-    path(
-        "studies/<slug:slug>/items/<int:item_id>/history/",
-        review_api.ItemHistoryView.as_view(),
-        name="api_item_history",
-    ),
-    path("studies/<slug:slug>/plan/", planning_api.PlanView.as_view(), name="api_plan"),
-    path("studies/<slug:slug>/plan/pilot/", planning_api.PilotView.as_view(), name="api_plan_pilot"),
-    path(
-        "studies/<slug:slug>/plan/simulation/",
-        planning_api.SimulationView.as_view(),
-        name="api_plan_simulation",
-    ),
-    path("studies/<slug:slug>/comparisons/", reports_api.ComparisonsView.as_view(), name="api_comparisons"),
-    path(
-        "studies/<slug:slug>/comparisons/<uuid:job_id>/",
-        reports_api.ComparisonView.as_view(),
-        name="api_comparison",
-    ),
-    path(
-        "studies/<slug:slug>/comparisons/<uuid:job_id>/files/<slug:key>.<slug:extension>",
-        reports_api.ComparisonFileView.as_view(),
-        name="api_comparison_file",
-    ),
     path("trainable-models/", training_api.TrainableModelsView.as_view(), name="api_trainable_models"),
-    path(
-        "studies/<slug:slug>/learned-models/",
-        training_api.LearnedModelsView.as_view(),
-        name="api_learned_models",
-    ),
     path("learned-models/<int:model_id>/", training_api.LearnedModelView.as_view(), name="api_learned_model"),
     path(
         "learned-models/<int:model_id>/cancel/",

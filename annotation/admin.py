@@ -32,34 +32,27 @@ class BoundedPaginator(Paginator):
         return int(self.object_list[:COUNTED_ROWS].count())
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """A list and a page per row. Changes are made in the product, where they are checked and logged."""
+class ReadOnly:
+    """Changes are made in the product, where they are checked and logged."""
+
+    def _never(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_add_permission = has_change_permission = has_delete_permission = _never
+
+
+class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):
+    """A list and a page per row."""
 
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     paginator = BoundedPaginator
     list_per_page = 50
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-
-class ReadOnlyInline(admin.TabularInline):
+class ReadOnlyInline(ReadOnly, admin.TabularInline):
     extra = 0
-    can_delete = False
     show_change_link = True
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 # ── Accounts ─────────────────────────────────────────────────────────────────

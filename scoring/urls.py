@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
 from scoring.policies import api
 from scoring.runs import api as runs_api
 from scoring.writing import api as writing_api
 
+study = [
+    path("scoring-runs/", runs_api.RunsView.as_view(), name="api_scoring_runs"),
+    path("hints/", api.HintsView.as_view(), name="api_hints"),
+    path("prescore/", api.PrescoreView.as_view(), name="api_prescore"),
+    path("prescore/<int:number>/remove/", api.PrescoreRowView.as_view(), name="api_remove_prescore"),
+    path("prompts/", api.PromptFamiliesView.as_view(), name="api_prompt_families"),
+    path("prompts/<slug:family>/", api.PromptsView.as_view(), name="api_prompts"),
+    path("writers/", writing_api.WritersView.as_view(), name="api_writers"),
+    path("writers/<int:writer_id>/", writing_api.WriterView.as_view(), name="api_writer"),
+    path("writers/<int:writer_id>/start/", writing_api.StartWriterView.as_view(), name="api_start_writer"),
+    path("draft-outcomes/", writing_api.DraftOutcomesView.as_view(), name="api_draft_outcomes"),
+    path("texts/", writing_api.TextsView.as_view(), name="api_texts"),
+    path("writing-runs/", writing_api.WritingRunsView.as_view(), name="api_writing_runs"),
+    path("scores/", runs_api.ScoresView.as_view(), name="api_scores"),
+]
+
 urlpatterns = [
     path("scorers/", runs_api.ScorersView.as_view(), name="api_scorers"),
-    path("studies/<slug:slug>/scoring-runs/", runs_api.RunsView.as_view(), name="api_scoring_runs"),
-    path("studies/<slug:slug>/hints/", api.HintsView.as_view(), name="api_hints"),
-    path("studies/<slug:slug>/prescore/", api.PrescoreView.as_view(), name="api_prescore"),
-    path(
-        "studies/<slug:slug>/prescore/<int:number>/remove/",
-        api.PrescoreRowView.as_view(),
-        name="api_remove_prescore",
-    ),
-    path("studies/<slug:slug>/prompts/", api.PromptFamiliesView.as_view(), name="api_prompt_families"),
-    path("studies/<slug:slug>/prompts/<slug:family>/", api.PromptsView.as_view(), name="api_prompts"),
+    path("studies/<slug:slug>/", include(study)),
     path("writer-kinds/", writing_api.WriterKindsView.as_view(), name="api_writer_kinds"),
-    path("studies/<slug:slug>/writers/", writing_api.WritersView.as_view(), name="api_writers"),
-    path("studies/<slug:slug>/writers/<int:writer_id>/", writing_api.WriterView.as_view(), name="api_writer"),
-    path(
-        "studies/<slug:slug>/writers/<int:writer_id>/start/",
-        writing_api.StartWriterView.as_view(),
-        name="api_start_writer",
-    ),
-    path(
-        "studies/<slug:slug>/draft-outcomes/",
-        writing_api.DraftOutcomesView.as_view(),
-        name="api_draft_outcomes",
-    ),
-    path("studies/<slug:slug>/texts/", writing_api.TextsView.as_view(), name="api_texts"),
-    path("studies/<slug:slug>/writing-runs/", writing_api.WritingRunsView.as_view(), name="api_writing_runs"),
     path("writing-runs/<int:run_id>/", writing_api.WritingRunView.as_view(), name="api_writing_run"),
     path("writing-runs/<int:run_id>/rows/", writing_api.WrittenRowsView.as_view(), name="api_written_rows"),
     path("writing-runs/<int:run_id>/publish/", writing_api.PublishView.as_view(), name="api_publish_writing"),
@@ -57,7 +50,6 @@ urlpatterns = [
         writing_api.RejectDraftView.as_view(),
         name="api_reject_draft",
     ),
-    path("studies/<slug:slug>/scores/", runs_api.ScoresView.as_view(), name="api_scores"),
     path("scoring-runs/<int:run_id>/", runs_api.RunView.as_view(), name="api_scoring_run"),
     path("scoring-runs/<int:run_id>/cancel/", runs_api.CancelView.as_view(), name="api_cancel_scoring_run"),
     path("scoring-runs/<int:run_id>/retry/", runs_api.RetryView.as_view(), name="api_retry_scoring_run"),

@@ -36,9 +36,13 @@ call_limiter = RateLimiter()
 invalid_token_limiter = RateLimiter()
 
 
+def _scope_needed(request: Request, view: APIView) -> str:
+    return Scope.READ if request.method in SAFE_METHODS else getattr(view, "writes", Scope.MANAGE)
+
+
 class ByCaller(BaseThrottle):
     def allow_request(self, request: Request, view: APIView) -> bool:
-        group = Scope.READ if request.method in SAFE_METHODS else getattr(view, "writes", Scope.MANAGE)
+        group = _scope_needed(request, view)
         rate = Rate(n=settings.API_CALLS_PER_MINUTE[group], seconds=60)
         self._wait = call_limiter.take(f"{group} {_caller_key(request)}", rate, now=time.monotonic())
         return self._wait == 0
@@ -48,7 +52,7 @@ class ByCaller(BaseThrottle):
 
 
 def count_invalid_token(request: Request) -> None:
-    """Count a token that was not valid, by where it came from; raises Throttled for whoever seems to be guessing."""
+    """Count an invalid token by where it came from; raises Throttled for whoever seems to be guessing."""
     rate = Rate(n=settings.API_CALLS_PER_MINUTE["refused"], seconds=60)
     if wait := invalid_token_limiter.take(client_address(request._request), rate, now=time.monotonic()):
         raise exceptions.Throttled(wait)
@@ -71,13 +75,13 @@ class BearerToken(BaseAuthentication):
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
-        found = tokens.authenticate_token(secret.strip())
-        if found is None:
+        account = tokens.authenticate_token(secret.strip())
+        if account is None:
             count_invalid_token(request)
             raise exceptions.AuthenticationFailed(
                 "This token is not valid (any more): it may have expired or been revoked. Make a new one."
             )
-        return found
+        return account
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="Concord"'
@@ -134,12 +138,13 @@ class TokenScope(BasePermission):
         token = request.auth
         if not isinstance(token, TokenInUse):
             return True
-        reads = request.method in SAFE_METHODS
-        needed = Scope.READ if reads else getattr(view, "writes", Scope.MANAGE)
+        needed = _scope_needed(request, view)
         if needed not in token.scopes:
             raise ScopeMissing(needed)
-        if not reads and getattr(view, "asks_session", False):
+        if request.method in SAFE_METHODS:
+            return True
+        if getattr(view, "asks_session", False):
             raise SessionNeeded
-        if not reads and token.study_ids is not None and getattr(view, "of_account", False):
+        if token.study_ids is not None and getattr(view, "of_account", False):
             raise TokenTooNarrow
         return True

@@ -37,33 +37,9 @@ KEPT_FOR = timedelta(hours=24)
 _BATCH = 10_000
 
 
-def key_digest(key: str, *, token_id: int | None) -> str:
-    """What the answers to one key of one token (None: of the account's browser) are kept under."""
-    return hashlib.sha256(f"{token_id}:{key}".encode(errors="surrogatepass")).hexdigest()
-
-
 def try_lock_key(user: User, name: str) -> bool:
     """Be the one request with this key until the transaction ends; False while another is. Never waits."""
     return try_transaction_lock(key_of(f"{user.pk}:{name}"))
-
-
-def stored_response(user: User, name: str) -> KeptAnswer | None:
-    """What was answered to this key within a day. Whoever looks has its turn."""
-    return KeptAnswer.objects.filter(user=user, name=name, created_at__gt=timezone.now() - KEPT_FOR).first()
-
-
-def store_response(user: User, name: str, *, request_sha256: str, status: int, body: str | None) -> None:
-    """Store an answer, in the transaction of the work that it tells of; in the place of one that has had its day."""
-    KeptAnswer.objects.update_or_create(
-        user=user,
-        name=name,
-        defaults={
-            "request_sha256": request_sha256,
-            "status": status,
-            "body": body,
-            "created_at": timezone.now(),
-        },
-    )
 
 
 def delete_expired_responses() -> int:
@@ -101,11 +77,19 @@ def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], perfor
     if account is None or digest is None:
         return perform()  # which says what is wrong with whoever asks, or with the body
     user, token_id = account
-    name = key_digest(key, token_id=token_id)
+    # One token's responses are nothing for another, nor for the account's browser.
+    name = hashlib.sha256(f"{token_id}:{key}".encode(errors="surrogatepass")).hexdigest()
     with transaction.atomic():
         if not try_lock_key(user, name):
-            return _in_progress()
-        stored = stored_response(user, name)
+            response = problem_response(
+                409,
+                "in_progress",
+                f"A request with this {KEY_HEADER} is being answered. Ask again in a second.",
+            )
+            response["Retry-After"] = "1"
+            return response
+        kept = KeptAnswer.objects.filter(user=user, name=name, created_at__gt=timezone.now() - KEPT_FOR)
+        stored = kept.first()
         if stored is not None and _is_still_visible(user, kwargs):
             return _replay(stored, digest)
         response = perform()
@@ -113,8 +97,16 @@ def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], perfor
             transaction.set_rollback(True)
         elif isinstance(response, HttpResponse) and len(response.content) <= _MAX_STORED_BYTES:
             secret = getattr(view.cls, "answers_secret", False)
-            body = None if secret else response.content.decode()
-            store_response(user, name, request_sha256=digest, status=response.status_code, body=body)
+            KeptAnswer.objects.update_or_create(  # in the place of one that has had its day
+                user=user,
+                name=name,
+                defaults={
+                    "request_sha256": digest,
+                    "status": response.status_code,
+                    "body": None if secret else response.content.decode(),
+                    "created_at": timezone.now(),
+                },
+            )
         return response
 
 
@@ -161,29 +153,15 @@ def _is_still_visible(user: User, kwargs: dict[str, Any]) -> bool:
 
 def _replay(stored: KeptAnswer, digest: str) -> HttpResponseBase:
     if stored.request_sha256 != digest:
-        return problem_response(
-            422,
-            "key_reused",
-            f"This {KEY_HEADER} was used for another request within a day. Give each its own.",
-        )
+        detail = f"This {KEY_HEADER} was used for another request within a day. Give each its own."
+        return problem_response(422, "key_reused", detail)
     if stored.body is None:
-        return problem_response(
-            409,
-            "done_before",
-            f"This was done with the same {KEY_HEADER}; its answer held a secret that is shown once and not kept.",
-        )
+        detail = f"This was done with the same {KEY_HEADER}; its answer held a secret that is shown once and not kept."
+        return problem_response(409, "done_before", detail)
     response = HttpResponse(stored.body, status=stored.status)
     if stored.status == 204:
         del response["Content-Type"]
     else:
         response["Content-Type"] = "application/json"
     response[REPLAYED_HEADER] = "true"
-    return response
-
-
-def _in_progress() -> HttpResponseBase:
-    response = problem_response(
-        409, "in_progress", f"A request with this {KEY_HEADER} is being answered. Ask again in a second."
-    )
-    response["Retry-After"] = "1"
     return response

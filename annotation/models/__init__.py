@@ -1,70 +1,45 @@
 """Models: one file per aggregate."""
 
-from annotation.models.api import ApiToken, KeptAnswer
-from annotation.models.assignment import Assignment
-from annotation.models.audit import AuditEvent
-from annotation.models.importing import StagedImport, StagedSound, StagedTask, Upload
-from annotation.models.item import Candidate, Item, ItemVersion, System
-from annotation.models.job import FlagSweep, Job, JobProblem, StoppingSweep
-from annotation.models.judgment import Answer, Exclusion, Judgment
-from annotation.models.listening import Clip, ListeningCheck
-from annotation.models.people import Invitation, Membership, Rater, RaterWithdrawal, User
-from annotation.models.protocol import ProtocolVersion, Question
-from annotation.models.review import (
-    CaseEvent,
-    CaseReason,
-    Correction,
-    Draft,
-    Return,
-    ReviewCase,
-    ReviewView,
-)
-from annotation.models.study import OrderingPolicy, Study
-from annotation.models.task import BarredRater, GoldKey, Task, TaskCandidate
-from annotation.models.webhook import Webhook, WebhookDelivery
-
-__all__ = [
-    "Answer",
-    "ApiToken",
-    "Assignment",
-    "AuditEvent",
-    "BarredRater",
-    "Candidate",
-    "CaseEvent",
-    "CaseReason",
-    "Clip",
-    "Correction",
-    "Draft",
-    "Exclusion",
-    "FlagSweep",
-    "GoldKey",
-    "Invitation",
-    "Item",
-    "ItemVersion",
-    "Job",
-    "JobProblem",
-    "Judgment",
-    "KeptAnswer",
-    "ListeningCheck",
-    "Membership",
-    "OrderingPolicy",
-    "ProtocolVersion",
-    "Question",
-    "Rater",
-    "RaterWithdrawal",
-    "Return",
-    "ReviewCase",
-    "ReviewView",
-    "StagedImport",
-    "StagedSound",
-    "StagedTask",
-    "StoppingSweep",
-    "Study",
-    "System",
-    "Task",
-    "TaskCandidate",
-    "Upload",
-    "User",
-    "Webhook",
-    "WebhookDelivery",
-]
+from annotation.models.api import ApiToken as ApiToken
+from annotation.models.api import KeptAnswer as KeptAnswer
+from annotation.models.assignment import Assignment as Assignment
+from annotation.models.audit import AuditEvent as AuditEvent
+from annotation.models.importing import StagedImport as StagedImport
+from annotation.models.importing import StagedSound as StagedSound
+from annotation.models.importing import StagedTask as StagedTask
+from annotation.models.importing import Upload as Upload
+from annotation.models.item import Candidate as Candidate
+from annotation.models.item import Item as Item
+from annotation.models.item import ItemVersion as ItemVersion
+from annotation.models.item import System as System
+from annotation.models.job import FlagSweep as FlagSweep
+from annotation.models.job import Job as Job
+from annotation.models.job import JobProblem as JobProblem
+from annotation.models.job import StoppingSweep as StoppingSweep
+from annotation.models.judgment import Answer as Answer
+from annotation.models.judgment import Exclusion as Exclusion
+from annotation.models.judgment import Judgment as Judgment
+from annotation.models.listening import Clip as Clip
+from annotation.models.listening import ListeningCheck as ListeningCheck
+from annotation.models.people import Invitation as Invitation
+from annotation.models.people import Membership as Membership
+from annotation.models.people import Rater as Rater
+from annotation.models.people import RaterWithdrawal as RaterWithdrawal
+from annotation.models.people import User as User
+from annotation.models.protocol import ProtocolVersion as ProtocolVersion
+from annotation.models.protocol import Question as Question
+from annotation.models.review import CaseEvent as CaseEvent
+from annotation.models.review import CaseReason as CaseReason
+from annotation.models.review import Correction as Correction
+from annotation.models.review import Draft as Draft
+from annotation.models.review import Return as Return
+from annotation.models.review import ReviewCase as ReviewCase
+from annotation.models.review import ReviewView as ReviewView
+from annotation.models.study import OrderingPolicy as OrderingPolicy
+from annotation.models.study import Study as Study
+from annotation.models.task import BarredRater as BarredRater
+from annotation.models.task import GoldKey as GoldKey
+from annotation.models.task import Task as Task
+from annotation.models.task import TaskCandidate as TaskCandidate
+from annotation.models.webhook import Webhook as Webhook
+from annotation.models.webhook import WebhookDelivery as WebhookDelivery

@@ -53,7 +53,7 @@ class Body:
 @dataclass(frozen=True)
 class Response:
     status: str
-    said: str
+    description: str
     bodies: tuple[Body, ...]
 
 
@@ -110,8 +110,8 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> Operation:
     text, _, scope = operation["description"].rpartition("Scope: `")
     summary, _, more = text.strip().partition("\n\n")
     answers = [
-        Response(status, said.get("description", ""), tuple(_bodies(said)))
-        for status, said in sorted(operation["responses"].items())
+        Response(status, response.get("description", ""), tuple(_bodies(response)))
+        for status, response in sorted(operation["responses"].items())
     ]
     return Operation(
         id=operation["operationId"],
@@ -122,10 +122,10 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> Operation:
         scope=scope.partition("`")[0],
         parameters=tuple(
             Field(
-                given["name"], _type_name(given["schema"]), given.get("required", False),
-                given.get("description", ""), given["in"],
+                parameter["name"], _type_name(parameter["schema"]), parameter.get("required", False),
+                parameter.get("description", ""), parameter["in"],
             )
-            for given in operation.get("parameters", [])
+            for parameter in operation.get("parameters", [])
         ),
         bodies=tuple(_bodies(operation.get("requestBody", {}))),
         answers=tuple(answer for answer in answers if answer.status[0] in "23"),
@@ -148,8 +148,8 @@ def _fields(shape: dict[str, Any]) -> Iterator[Field]:
 
 def _type_name(schema: dict[str, Any]) -> TypeName:
     """A type in words: `array of ItemOut, or null`."""
-    found = _bare_type_name(schema)
-    return TypeName(f"{found.words}, or null", found.shape) if schema.get("nullable") else found
+    bare = _bare_type_name(schema)
+    return TypeName(f"{bare.words}, or null", bare.shape) if schema.get("nullable") else bare
 
 
 def _bare_type_name(schema: dict[str, Any]) -> TypeName:
@@ -191,11 +191,13 @@ def _help_text(schema: dict[str, Any]) -> str:
     """Help, default and limits."""
     text = schema.get("description", "").partition("* `")[0].strip()
     limits = [
-        said.format(schema[key])
-        for key, said in _LIMITS.items()
+        sentence.format(schema[key])
+        for key, sentence in _LIMITS.items()
         if key in schema and abs(schema[key]) < _DATABASE_BOUND and schema[key] != 0
     ]
     if schema.get("default") is not None:
         limits.append(f"{json.dumps(schema['default'], ensure_ascii=False)} if left out")
-    said = ", ".join(limits)
-    return " ".join(part for part in (text, f"{said[:1].upper()}{said[1:]}." if said else "") if part)
+    if not limits:
+        return text
+    sentence = ", ".join(limits)
+    return f"{text} {sentence[:1].upper()}{sentence[1:]}.".strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from math import ceil
 
@@ -63,13 +62,10 @@ class PasswordChange(PasswordChangeView):
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """What an invitation leads to: an account if there is none yet, then the study."""
     invitation = members.open_invitation(token)
-    form = None
-    if not request.user.is_authenticated:
-        form = SignUpForm(request.POST or None)
+    form = None if request.user.is_authenticated else SignUpForm(request.POST or None)
     if request.method == "POST" and (form is None or form.is_valid()):
         return _accept_invitation(request, token, form)
-    role = Role(invitation.role)
-    context = {"study": invitation.study, "role": role, "form": form}
+    context = {"study": invitation.study, "role": Role(invitation.role), "form": form}
     return render(request, "labeling_ui/account/join.html", context)
 
 
@@ -86,13 +82,6 @@ def _accept_invitation(request: HttpRequest, token: str, form: SignUpForm | None
 
 # More than can be in use at once; of those that have ended, the latest.
 TOKENS_SHOWN = 100
-
-
-@dataclass(frozen=True)
-class TokenLine:
-    token: ApiToken
-    # Titles of the studies it is limited to; None for all.
-    studies: list[str] | None
 
 
 @login_required
@@ -121,18 +110,17 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     return redirect("tokens")
 
 
-def _token_lines(user: User) -> Iterator[TokenLine]:
-    """Those in use first, each group latest first."""
+def _token_lines(user: User) -> Iterator[tuple[ApiToken, list[str] | None]]:
+    """Those in use first, each group latest first; with the titles of the studies that each is limited to, None for
+    all."""
     rows = sorted(
         ApiToken.objects.filter(user=user).order_by("-pk")[:TOKENS_SHOWN], key=lambda row: not row.is_open
     )
     limits = {pk for row in rows for pk in row.study_ids or ()}
     titles = dict(access.studies_of(user).filter(pk__in=limits).values_list("pk", "title")) if limits else {}
     for row in rows:
-        limited = row.study_ids is not None
-        yield TokenLine(
-            row, [titles.get(pk, _("a study you have left")) for pk in row.study_ids] if limited else None
-        )
+        names = [titles.get(pk, _("a study you have left")) for pk in row.study_ids or ()]
+        yield row, None if row.study_ids is None else names
 
 
 # Where everybody lands: the studies they take part in.
