@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -16,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from analytics.reports.document import Document
 from analytics.reports.render import files
+from labeling_ui.domain_errors import errors_as_messages
 
 View = Callable[..., HttpResponse]
 NO_ID = uuid.UUID(int=0)
@@ -26,6 +28,22 @@ MAX_CURSOR = 2**63 - 1
 def action(view: View) -> View:
     """What a button of a page does: signed in, and only by POST."""
     return login_required(require_POST(view))
+
+
+def button(find: Callable[..., Any], act: Callable[..., object], done: Any = "", *, to: str, of: str) -> View:
+    """The view of a button: `find` an object by the address, `act` on it as whoever pressed, and say what is `done`, or
+    what the service refuses. Then to the page `to`, with those parts of the address that `of` names."""
+
+    @action
+    def press(request: HttpRequest, **address: Any) -> HttpResponse:
+        target = find(request.user, **address)
+        with errors_as_messages(request):
+            act(target, actor=request.user)
+            if done:
+                messages.success(request, done)
+        return redirect(to, **{name: address[name] for name in of.split()})
+
+    return press
 
 
 def fresh_page(view: View) -> View:

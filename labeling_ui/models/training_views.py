@@ -5,13 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -26,7 +25,7 @@ from annotation.errors import InvalidInput
 from annotation.jobs import jobs as jobs_jobs
 from annotation.models import Job, Study
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import errors_as_messages, errors_in_form
+from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.models import training_page
 from labeling_ui.models.forms import OptionsForm
 from labeling_ui.models.run_page import run_line
@@ -39,7 +38,7 @@ from labeling_ui.models.training_page import (
     test_metrics,
 )
 from labeling_ui.page_responses import (
-    action,
+    button,
     document_attachment,
     is_part_request,
     json_response,
@@ -131,33 +130,26 @@ def learned_record(request: HttpRequest, model_id: int) -> HttpResponse:
     return response
 
 
-@action
-def cancel_training(request: HttpRequest, model_id: int) -> HttpResponse:
-    model = learned_model_of(request.user, model_id)
-    with errors_as_messages(request):
-        jobs_jobs.cancel(model.job, actor=request.user)
-    return redirect("learned_model", model_id)
-
-
-@action
-def promote_model(request: HttpRequest, model_id: int) -> HttpResponse:
-    """Make it the study's scorer of its kind."""
-    model = learned_model_of(request.user, model_id)
-    with errors_as_messages(request):
-        learned.promote(model, actor=request.user)
-        messages.success(
-            request, _("It is the study’s scorer now. The whole study is scored with it in the background.")
-        )
-    return redirect("learned_model", model_id)
-
-
-@action
-def demote_model(request: HttpRequest, model_id: int) -> HttpResponse:
-    """Let it be the study's scorer no longer."""
-    model = learned_model_of(request.user, model_id)
-    learned.demote(model, actor=request.user)
-    messages.success(request, _("It is not the study’s scorer any more. Its scores stay."))
-    return redirect("learned_model", model_id)
+cancel_training = button(
+    lambda user, model_id: learned_model_of(user, model_id).job,
+    jobs_jobs.cancel,
+    to="learned_model",
+    of="model_id",
+)
+promote_model = button(
+    learned_model_of,
+    learned.promote,
+    gettext_lazy("It is the study’s scorer now. The whole study is scored with it in the background."),
+    to="learned_model",
+    of="model_id",
+)
+demote_model = button(
+    learned_model_of,
+    learned.demote,
+    gettext_lazy("It is not the study’s scorer any more. Its scores stay."),
+    to="learned_model",
+    of="model_id",
+)
 
 
 def _training_results(model: LearnedModel) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -39,7 +39,7 @@ from labeling_ui.models.run_page import (
 )
 from labeling_ui.models.training_page import learned_line
 from labeling_ui.models.training_views import trainable_kinds
-from labeling_ui.page_responses import action, attachment, live_page, page_cursor, render_page_or_part
+from labeling_ui.page_responses import action, attachment, button, live_page, page_cursor, render_page_or_part
 from scoring import access as scoring_access
 from scoring import learned
 from scoring.access import scorer_of
@@ -187,22 +187,14 @@ def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     return render_page_or_part(request, "models/failed", "models/failed_part", context)
 
 
-@action
-def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    run = scoring_access.run_of(request.user, run_id)
-    with errors_as_messages(request):
-        scoring_runs.cancel(run, actor=request.user)
-    return redirect("scoring_run", run.pk)
-
-
-@action
-def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Try again what has no score yet."""
-    run = scoring_access.run_of(request.user, run_id)
-    with errors_as_messages(request):
-        run = scoring_runs.retry(run, actor=request.user)
-        messages.success(request, _("The failed rows are being retried."))
-    return redirect("scoring_run", run.pk)
+cancel_run = button(scoring_access.run_of, scoring_runs.cancel, to="scoring_run", of="run_id")
+retry_run = button(
+    scoring_access.run_of,
+    scoring_runs.retry,
+    gettext_lazy("The failed rows are being retried."),
+    to="scoring_run",
+    of="run_id",
+)
 
 
 def _score_histograms(run: ScoringRun) -> list[Histogram]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from analytics.overview import scorers
 from annotation import access
@@ -25,7 +23,7 @@ from labeling_ui.models.forms import (
     writer_options_form,
 )
 from labeling_ui.models.run_page import flatten_options, writing_line
-from labeling_ui.page_responses import action, live_page, page_cursor, render_page_or_part
+from labeling_ui.page_responses import action, button, live_page, page_cursor, render_page_or_part
 from scoring.access import writer_of, writing_run_of
 from scoring.models import Writer, WritingRun
 from scoring.writing import draft_requests, publishing, results, text_files, writing_runs
@@ -191,45 +189,30 @@ def written_rows(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @action
 def publish_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    cut = request.POST.get("cut") == "yes"
-    return _change_run(
-        request, run_id, lambda run: publishing.publish(run, cut=cut, actor=request.user),
-        _("The texts are published in the background."),
-    )  # fmt: skip
+    run, cut = writing_run_of(request.user, run_id), request.POST.get("cut") == "yes"
+    with errors_as_messages(request):
+        publishing.publish(run, cut=cut, actor=request.user)
+        messages.success(request, _("The texts are published in the background."))
+    return redirect("writing_run", run_id)
 
 
-@action
-def cancel_writing(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _change_run(request, run_id, lambda run: writing_runs.cancel(run, actor=request.user), "")
-
-
-@action
-def retry_writing(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _change_run(
-        request,
-        run_id,
-        lambda run: writing_runs.retry(run, actor=request.user),
-        _("The failed rows are being retried."),
-    )  # fmt: skip
+cancel_writing = button(writing_run_of, writing_runs.cancel, to="writing_run", of="run_id")
+retry_writing = button(
+    writing_run_of,
+    writing_runs.retry,
+    gettext_lazy("The failed rows are being retried."),
+    to="writing_run",
+    of="run_id",
+)
 
 
 @action
 def leave_out_row(request: HttpRequest, run_id: int, row_id: int) -> HttpResponse:
-    return _change_run(
-        request, run_id, lambda run: publishing.leave_out(run, row_id, actor=request.user),
-        _("Left out. It stays with the run."),
-    )  # fmt: skip
-
-
-def _change_run(
-    request: HttpRequest, run_id: int, action: Callable[[WritingRun], object], done: str
-) -> HttpResponse:
     run = writing_run_of(request.user, run_id)
     with errors_as_messages(request):
-        action(run)
-        if done:
-            messages.success(request, done)
-    return redirect("writing_run", run.pk)
+        publishing.leave_out(run, row_id, actor=request.user)
+        messages.success(request, _("Left out. It stays with the run."))
+    return redirect("writing_run", run_id)
 
 
 def _rows_page(run: WritingRun, request: HttpRequest) -> dict[str, object]:

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from annotation import access
@@ -15,7 +16,7 @@ from annotation.errors import Conflict
 from annotation.models.people import Role
 from annotation.studies import members as service
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form
-from labeling_ui.page_responses import action
+from labeling_ui.page_responses import action, button
 from labeling_ui.study.forms import InvitationForm, RoleForm
 
 INVITATIONS_SHOWN = 50
@@ -41,12 +42,13 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/study/people/people.html", {**context, "invitations": invitations})
 
 
-@action
-def revoke_invitation(request: HttpRequest, slug: str, invitation_id: int) -> HttpResponse:
-    invitation = access.invitation_of(request.user, slug, invitation_id)
-    service.revoke_invitation(invitation, actor=request.user)
-    messages.success(request, _("The invitation is withdrawn. Those who joined by it stay."))
-    return redirect("people", slug)
+revoke_invitation = button(
+    access.invitation_of,
+    service.revoke_invitation,
+    gettext_lazy("The invitation is withdrawn. Those who joined by it stay."),
+    to="people",
+    of="slug",
+)
 
 
 @login_required

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from analytics.overview.study import Progress, StudyOverview, study_overview
 from annotation import access
 from annotation.csv_escaping import csv_lines
-from annotation.errors import Conflict, InvalidInput
+from annotation.errors import InvalidInput
 from annotation.importing import uploads
 from annotation.jobs import jobs
 from annotation.listening import checks
@@ -29,7 +29,7 @@ from annotation.rating.rules import hints
 from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages
-from labeling_ui.page_responses import action, live_page, render_page_or_part
+from labeling_ui.page_responses import action, button, live_page, render_page_or_part
 from labeling_ui.study import page_data
 from labeling_ui.study.page_data import Situation, next_step
 
@@ -137,11 +137,7 @@ def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     return render_page_or_part(request, "study/jobs/job", "study/jobs/job_live", context)
 
 
-@action
-def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    with errors_as_messages(request, Conflict):
-        jobs.cancel(access.job_of(request.user, job_id), actor=request.user)
-    return redirect("job", job_id)
+cancel_job = button(access.job_of, jobs.cancel, to="job", of="job_id")
 
 
 @login_required

@@ -10,15 +10,15 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotation import access
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks as service
-from labeling_ui.domain_errors import errors_as_messages, errors_in_form
-from labeling_ui.page_responses import action, page_cursor
+from labeling_ui.domain_errors import errors_in_form
+from labeling_ui.page_responses import action, button, page_cursor
 from labeling_ui.study.forms import WebhookChangeForm, WebhookForm
 
 DELIVERIES_SHOWN = 50
@@ -63,36 +63,30 @@ def webhook_secret(request: HttpRequest, slug: str, webhook_id: int) -> HttpResp
     return _render_webhook(request, webhook, secret=secret)
 
 
-@action
-def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
-    service.send_test(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
-    messages.success(
-        request, _("A test is on its way. Load this page again in a few seconds to see how it went.")
-    )
-    return redirect("webhook", slug, webhook_id)
-
-
-@action
-def webhook_resume(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
-    service.resume(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
-    messages.success(request, _("Delivery resumes with the events since then."))
-    return redirect("webhook", slug, webhook_id)
-
-
-@action
-def webhook_remove(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
-    service.remove(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
-    messages.success(request, _("The webhook is removed."))
-    return redirect("webhooks", slug)
-
-
-@action
-def webhook_replay(request: HttpRequest, slug: str, webhook_id: int, delivery_id: int) -> HttpResponse:
-    delivery = access.delivery_of(request.user, slug, webhook_id, delivery_id)
-    with errors_as_messages(request):
-        service.replay(delivery, actor=request.user)
-        messages.success(request, _("The delivery is being retried."))
-    return redirect("webhook", slug, webhook_id)
+webhook_test = button(
+    access.webhook_of,
+    service.send_test,
+    gettext_lazy("A test is on its way. Load this page again in a few seconds to see how it went."),
+    to="webhook",
+    of="slug webhook_id",
+)
+webhook_resume = button(
+    access.webhook_of,
+    service.resume,
+    gettext_lazy("Delivery resumes with the events since then."),
+    to="webhook",
+    of="slug webhook_id",
+)
+webhook_remove = button(
+    access.webhook_of, service.remove, gettext_lazy("The webhook is removed."), to="webhooks", of="slug"
+)
+webhook_replay = button(
+    access.delivery_of,
+    service.replay,
+    gettext_lazy("The delivery is being retried."),
+    to="webhook",
+    of="slug webhook_id",
+)
 
 
 @action
