@@ -19,10 +19,6 @@ from annotation.models import User
 from annotation.models.api import Scope
 
 
-def _password_help() -> str:
-    return format_html_join(" ", "{}", ((text,) for text in password_validators_help_texts()))
-
-
 class SignInForm(AuthenticationForm):
     username = forms.EmailField(
         label=_("E-mail address"), widget=forms.EmailInput({"autocomplete": "username", "autofocus": True})
@@ -79,7 +75,8 @@ class SignUpForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["name"].required = True
-        self.fields["password"].help_text = _password_help()
+        rules = ((rule,) for rule in password_validators_help_texts())
+        self.fields["password"].help_text = format_html_join(" ", "{}", rules)
 
     def clean_email(self) -> str:
         return str(self.cleaned_data["email"]).lower()
@@ -104,14 +101,6 @@ class SignUpForm(forms.ModelForm):
 # What a new token is for, what it may do, and until when.
 
 
-SCOPE_LABELS = {
-    Scope.READ: _("Read: see what you can see, and change nothing"),
-    Scope.RATE: _("Rate: fetch tasks and answer them in your name"),
-    Scope.REVIEW: _("Review: claim cases and decide them in your name"),
-    Scope.MANAGE: _("Manage: everything else, such as importing, inviting, starting runs and exporting"),
-}
-
-
 class TokenForm(forms.Form):
     name = forms.CharField(
         label=_("Purpose"),
@@ -121,7 +110,15 @@ class TokenForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
-        choices=[*SCOPE_LABELS.items()],
+        choices=[
+            (Scope.READ, _("Read: see what you can see, and change nothing")),
+            (Scope.RATE, _("Rate: fetch tasks and answer them in your name")),
+            (Scope.REVIEW, _("Review: claim cases and decide them in your name")),
+            (
+                Scope.MANAGE,
+                _("Manage: everything else, such as importing, inviting, starting runs and exporting"),
+            ),
+        ],
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Never more than you may do yourself. None of these includes another."),
     )

@@ -16,7 +16,6 @@ from analytics.reports.sections.held_out import version_name
 from analytics.training.dataset import GROUPS, SYSTEMS, learnable
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation.models import Study
-from scoring.models import LearnedModel
 from scoring.training.catalogue import Trainable, TrainingSignal
 
 _SCORERS_LISTED = 50
@@ -117,10 +116,12 @@ class ComparisonForm(forms.Form):
         super().__init__(data, initial=initial)
         versions = learned_comparison.comparable_models(study)[:_VERSIONS_LISTED]
         scorers = learned_comparison.scorers_of(study).order_by("key", "pk")[:_VERSIONS_LISTED]
-        self.fields["versions"].choices = [(model.pk, _version_label(model)) for model in versions]
+        promoted = gettext("%(version)s, promoted")
+        self.fields["versions"].choices = [
+            (
+                model.pk,
+                promoted % {"version": version_name(model)} if model.promoted_at else version_name(model),
+            )
+            for model in versions
+        ]
         self.fields["scorers"].choices = [(scorer.pk, str(scorer)) for scorer in scorers]
-
-
-def _version_label(model: LearnedModel) -> str:
-    name = version_name(model)
-    return gettext("%(version)s, promoted") % {"version": name} if model.promoted_at else name

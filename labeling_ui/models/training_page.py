@@ -136,7 +136,17 @@ def training_curves(curves: Mapping[str, Sequence[Sequence[float]]]) -> list[Saf
     for name, points in sorted(curves.items(), key=lambda curve: not curve[0].startswith("train")):
         if thinned := _thinned_points(points):
             by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), thinned))
-    return [_curve_svg(look_up(title), lines) for title, lines in by_title.items()]
+    return [
+        mark_safe(  # drawn by our own function, which escapes every text
+            line_plot(
+                _("%(what)s by step") % {"what": look_up(title)},
+                lines,
+                x_label=_("Steps"),
+                y_label=look_up(title),
+            )
+        )
+        for title, lines in by_title.items()
+    ]
 
 
 def _thinned_points(points: Sequence[Sequence[float]]) -> list[LinePoint]:
@@ -144,8 +154,3 @@ def _thinned_points(points: Sequence[Sequence[float]]) -> list[LinePoint]:
     every = max(1, math.ceil(len(finite) / _MOST_POINTS))
     last = finite[-1:] if (len(finite) - 1) % every else []
     return [(step, value, None, None) for step, value in [*finite[::every], *last]]
-
-
-def _curve_svg(title: str, lines: Sequence[Line]) -> SafeString:
-    svg = line_plot(_("%(what)s by step") % {"what": title}, lines, x_label=_("Steps"), y_label=title)
-    return mark_safe(svg)  # drawn by our own function, which escapes every text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -28,7 +27,6 @@ from labeling_ui.models.catalogue_texts import scorer_title
 from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm
 from labeling_ui.models.run_page import (
     FAULTS,
-    Histogram,
     fault_lines,
     flatten_options,
     histograms,
@@ -96,7 +94,8 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
             if error.code == "already_under_way" and scope.cleaned_data["prescore"]:
                 return _add_prescore_only(request, study, entry, options, error)
             add_form_errors(options, error, place=lambda path: _form_and_field(path, options, scope))
-    context |= {"options": options, "scope": scope, "question_sets": _question_sets(study, entry)}
+    prompts = study_prompts.prompts_in_use(study, validation.metric_family(entry.name))
+    context |= {"options": options, "scope": scope, "question_sets": prompts.questions if prompts else {}}
     return render(request, "labeling_ui/models/new.html", context)
 
 
@@ -114,12 +113,6 @@ def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpRespons
         prescoring.remove_prescore(study, number, request.POST.get("metric", ""), actor=request.user)
         messages.success(request, _("New items are no longer scored with it."))
     return redirect("models", slug)
-
-
-def _question_sets(study: Study, entry: MetricEntry) -> Mapping[str, Mapping[str, str]]:
-    """What a scorer that asks questions by name can be told to ask."""
-    prompts = study_prompts.prompts_in_use(study, validation.metric_family(entry.name))
-    return prompts.questions if prompts else {}
 
 
 @transaction.atomic
@@ -156,12 +149,14 @@ def _add_prescore_only(
 def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     run = scoring_access.run_of(request.user, run_id)
+    templates = run.scorer.config.get("templates", {}) if run.scorer else {}
+    scored = run.is_finished and run.n_done
     context = {
         "study": run.study,
         "run": run,
         "line": run_line(run),
         "faults": fault_lines(SCORING.count_faults(run)) if run.n_failed else [],
-        "histograms": _score_histograms(run) if run.is_finished and run.n_done else [],
+        "histograms": histograms(scorers.score_distributions(run), first=list(templates)) if scored else [],
         "settings": run_options(run),
         "filter": list(flatten_options(run.filter)),
         "identity": list(flatten_options(run.scorer.config)) if run.scorer else [],
@@ -195,11 +190,6 @@ retry_run = button(
     to="scoring_run",
     of="run_id",
 )
-
-
-def _score_histograms(run: ScoringRun) -> list[Histogram]:
-    templates = run.scorer.config.get("templates", {}) if run.scorer else {}
-    return histograms(scorers.score_distributions(run), first=list(templates))
 
 
 # A study's own prompts: taken as a file, changed by the researcher, given back.

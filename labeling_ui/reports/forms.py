@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -59,15 +59,6 @@ _TARGET_FIELDS = {
 }
 
 
-def target_fields(kind: str, goal: str) -> tuple[str, ...]:
-    return _TARGET_FIELDS[kind, goal]
-
-
-def design_fields(goal: str) -> tuple[str, ...]:
-    votes = () if goal == "majority" else ("overlap",)
-    return (*votes, "votes_per_rater", "seconds")
-
-
 class PlanForm(forms.Form):
     """The numbers that one goal needs; the others keep what `start` says."""
 
@@ -109,12 +100,13 @@ class PlanForm(forms.Form):
             name: self._written(name, value) for name, value in start.as_json().items() if value is not None
         }
         super().__init__({**shown, **(data or {})}, auto_id="plan_%s")
-        wanted = {
-            *target_fields(start.kind, start.goal),
-            *design_fields(start.goal),
-            *PILOT_FIELDS[start.kind, start.goal],
+        votes = () if start.goal == "majority" else ("overlap",)
+        self._sections = {
+            "target": _TARGET_FIELDS[start.kind, start.goal],
+            "design": (*votes, "votes_per_rater", "seconds"),
+            "pilot": PILOT_FIELDS[start.kind, start.goal],
         }
-        for name in set(self.fields) - wanted:
+        for name in set(self.fields).difference(*self._sections.values()):
             del self.fields[name]
         if _is_share_interval(start):
             self.fields["half_width"].label = _("Half width of the interval, ± %")
@@ -125,7 +117,10 @@ class PlanForm(forms.Form):
 
     @property
     def asked(self) -> PlanRequest:
-        numbers = {name: self._unscaled(name, value) for name, value in self.cleaned_data.items()}
+        numbers = {
+            name: value / 100 if name in self._per_cent else value
+            for name, value in self.cleaned_data.items()
+        }
         return PlanRequest(**{**self._start.as_json(), "points": self._start.points, **numbers})
 
     def _written(self, name: str, value: Any) -> Any:
@@ -133,17 +128,10 @@ class PlanForm(forms.Form):
             return value
         return f"{float(f'{100 * value if name in self._per_cent else value:.4g}'):g}"
 
-    def _unscaled(self, name: str, value: Any) -> Any:
-        return value / 100 if name in self._per_cent else value
-
-    def target(self) -> Iterator[forms.BoundField]:
-        return (self[name] for name in target_fields(self._start.kind, self._start.goal))
-
-    def design(self) -> Iterator[forms.BoundField]:
-        return (self[name] for name in design_fields(self._start.goal))
-
-    def pilot(self) -> Iterator[forms.BoundField]:
-        return (self[name] for name in PILOT_FIELDS[self._start.kind, self._start.goal])
+    @property
+    def sections(self) -> dict[str, list[forms.BoundField]]:
+        """The fields of the target, of the design and of the pilot."""
+        return {section: [self[name] for name in names] for section, names in self._sections.items()}
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

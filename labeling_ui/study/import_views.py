@@ -60,25 +60,21 @@ def _receive_upload(
     request: HttpRequest, study: Study | None, template: str, context: dict[str, Any]
 ) -> HttpResponse:
     problem = ""
+    # The script that shows how far the upload is goes on to the next page by itself.
+    by_script = request.headers.get("Accept", "").startswith("application/json")
     if request.method == "POST":
         try:
             upload = uploads.receive_upload(_uploaded_files(request), actor=request.user, study=study)
         except DomainError as error:
             problem = problem_sentences(error)
         else:
-            return _redirect_or_json(request, reverse("upload", args=[upload.pk]))
-    if problem and request.headers.get("Accept", "").startswith("application/json"):
+            address = reverse("upload", args=[upload.pk])
+            return JsonResponse({"next": address}) if by_script else redirect(address)
+    if problem and by_script:
         return JsonResponse({"detail": problem}, status=400)
     limits = {"most_files": settings.DATA_UPLOAD_MAX_NUMBER_FILES, "too_many_files": too_many_files_message()}
     context = {**context, **limits, "problem": problem}
     return render(request, template, context, status=400 if problem else 200)
-
-
-def _redirect_or_json(request: HttpRequest, address: str) -> HttpResponse:
-    """The script that shows how far the upload is goes there by itself."""
-    if request.headers.get("Accept", "").startswith("application/json"):
-        return JsonResponse({"next": address})
-    return redirect(address)
 
 
 def _uploaded_files(request: HttpRequest) -> Sequence[tuple[str, File[bytes]]]:
@@ -108,8 +104,12 @@ def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
         initial={"format": format, "preset": preset_key}, study=files.study, preset_key=preset_key
     )
     mapping = MappingForm(request.POST or None, look=preview, protocol=protocol)
-    part = None if files.study else NewStudyPart(request.POST or None, initial=_suggested_title(files))
-    if request.method == "POST" and not unreadable and _all_valid(mapping, part):
+    stem = PurePath(files.name).stem
+    title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
+    suggested = {"title": title, "slug": slugify(stem)[:80]}
+    part = None if files.study else NewStudyPart(request.POST or None, initial=suggested)
+    valid = all([mapping.is_valid(), part is None or part.is_valid()])
+    if request.method == "POST" and not unreadable and valid:
         try:
             return redirect("job", _start_import(request, files, format, preset_key, mapping, part).pk)
         except DomainError as error:
@@ -159,16 +159,6 @@ def _suggested_preset(upload: Upload, format: str, requested: str, preview: Tabl
         else ()
     )
     return suggest_preset(fields, items=items)
-
-
-def _suggested_title(upload: Upload) -> dict[str, str]:
-    stem = PurePath(upload.name).stem
-    title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
-    return {"title": title, "slug": slugify(stem)[:80]}
-
-
-def _all_valid(mapping: MappingForm, part: NewStudyPart | None) -> bool:
-    return all([mapping.is_valid(), part is None or part.is_valid()])
 
 
 def _start_import(

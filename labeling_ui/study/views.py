@@ -23,7 +23,7 @@ from annotation.importing import uploads
 from annotation.jobs import jobs
 from annotation.listening import checks
 from annotation.listening.rules.checks import CheckRules
-from annotation.models import Job, ListeningCheck, Study
+from annotation.models import Job, Study
 from annotation.models.people import RATING_ROLES
 from annotation.rating.rules import hints
 from annotation.studies import studies
@@ -51,20 +51,23 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     jobs = list(study.jobs.order_by("-created_at")[:5])
     pending = _figures_pending(overview, jobs)
     shows_checks = bool(CheckRules.of(study.rules).require)
+    pseudonyms = [row.pseudonym for row in overview.raters.rows]
+    hint_rule = hints.settings(study.rules)
     context = {
         "study": study,
         "overview": overview,
         "shows_checks": shows_checks,
-        "checks": _latest_checks(study, overview) if shows_checks else {},
+        "checks": checks.latest_checks(study, pseudonyms) if shows_checks else {},
         "progress": overview.progress,
         "step": next_step(_situation(study, overview.progress, jobs)).value,
         "questions": page_data.question_cards(overview, protocol),
         "stopped_early": page_data.stopped_early(overview, protocol),
         "codes": page_data.code_bars(overview, protocol),
         "jobs": jobs,
-        "hints_withheld": _hints_withheld(study),
+        "hints_withheld": None if hint_rule is None else f"{100 * hint_rule.withheld:g}",  # in per cent
         "pending": pending,
-        "look_again": _refresh_seconds(study, pending=pending),
+        # Seconds until the page asks for its figures again; None where nothing moves by itself.
+        "look_again": 5 if pending else 20 if study.state == Study.State.RUNNING else None,
     }
     return render(request, "labeling_ui/study/study.html", context)
 
@@ -78,29 +81,12 @@ def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("study", slug)
 
 
-def _latest_checks(study: Study, overview: StudyOverview) -> dict[str, list[ListeningCheck]]:
-    return checks.latest_checks(study, [row.pseudonym for row in overview.raters.rows])
-
-
-def _hints_withheld(study: Study) -> str | None:
-    """In per cent; None where raters see no scores."""
-    rule = hints.settings(study.rules)
-    return None if rule is None else f"{100 * rule.withheld:g}"
-
-
 def _figures_pending(overview: StudyOverview, jobs: Sequence[Job]) -> bool:
     """Whether an import has brought in what the stored figures do not know yet."""
     if overview.computed_at is None:
         return True
     since = max(overview.computed_at, timezone.now() - FIGURES_DEADLINE)
     return any(job.report.get("created") and job.finished_at > since for job in jobs if job.finished_at)
-
-
-def _refresh_seconds(study: Study, *, pending: bool) -> int | None:
-    """How long the page waits before it asks for its figures again; None where nothing moves by itself."""
-    if pending:
-        return 5
-    return 20 if study.state == Study.State.RUNNING else None
 
 
 def _situation(study: Study, progress: Progress, jobs: Sequence[Job]) -> Situation:
