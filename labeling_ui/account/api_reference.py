@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotation.api.schema import openapi_schema
 from annotation.api.serializers import In
@@ -24,126 +23,80 @@ _LIMITS = {
 _DATABASE_BOUND = 2**63 - 1
 
 
-@dataclass(frozen=True)
-class TypeName:
+class TypeName(NamedTuple):
     """What a value is: words, and the shape they name, if any."""
 
     words: str
     shape: str = ""
 
 
-@dataclass(frozen=True)
-class Field:
-    name: str
-    kind: TypeName
-    required: bool
-    help: str
-    # Where a parameter goes: path, query or header.
-    place: str = ""
-
-
-@dataclass(frozen=True)
-class Body:
-    media: str
-    kind: TypeName
-    fields: tuple[Field, ...]
-    example: str
-
-
-@dataclass(frozen=True)
-class Response:
-    status: str
-    description: str
-    bodies: tuple[Body, ...]
-
-
-@dataclass(frozen=True)
-class Operation:
-    id: str
-    method: str
-    path: str
-    summary: str
-    more: str
-    scope: str
-    parameters: tuple[Field, ...]
-    bodies: tuple[Body, ...]
-    answers: tuple[Response, ...]
-    refusals: tuple[Response, ...]
-
-
-@dataclass(frozen=True)
-class Schema:
-    name: str
-    about: str
-    fields: tuple[Field, ...]
-    kind: TypeName
-
-
-@dataclass(frozen=True)
-class ApiReference:
-    subjects: dict[str, list[Operation]]
-    shapes: list[Schema]
-
-
 @cache
-def api_reference() -> ApiReference:
-    """Made once for each process, as the description is."""
+def api_reference() -> dict[str, Any]:
+    """The calls of each subject, and the shapes that they name. Made once for each process, as the description is."""
     described = openapi_schema()
-    subjects: dict[str, list[Operation]] = {tag["name"]: [] for tag in described["tags"]}
+    subjects: dict[str, list[dict[str, Any]]] = {tag["name"]: [] for tag in described["tags"]}
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
             subjects[operation["tags"][0]].append(_operation(path, method, operation))
     shapes = [
-        Schema(
-            name,
-            "" if shape.get("description") == In.__doc__ else _help_text(shape),
-            tuple(_fields(shape)),
-            _type_name(shape),
-        )
+        {
+            "name": name,
+            "about": "" if shape.get("description") == In.__doc__ else _help_text(shape),
+            "fields": list(_fields(shape)),
+            "kind": _type_name(shape),
+        }
         for name, shape in described["components"]["schemas"].items()
         if not _is_inline(shape)
     ]
-    return ApiReference({name: calls for name, calls in subjects.items() if calls}, shapes)
+    return {"subjects": {name: calls for name, calls in subjects.items() if calls}, "shapes": shapes}
 
 
-def _operation(path: str, method: str, operation: dict[str, Any]) -> Operation:
+def _operation(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
     text, _, scope = operation["description"].rpartition("Scope: `")
     summary, _, more = text.strip().partition("\n\n")
     answers = [
-        Response(status, response.get("description", ""), tuple(_bodies(response)))
+        {"status": status, "description": response.get("description", ""), "bodies": list(_bodies(response))}
         for status, response in sorted(operation["responses"].items())
     ]
-    return Operation(
-        id=operation["operationId"],
-        method=method.upper(),
-        path=path,
-        summary=summary.replace("\n", " "),
-        more=more.strip(),
-        scope=scope.partition("`")[0],
-        parameters=tuple(
-            Field(
-                parameter["name"], _type_name(parameter["schema"]), parameter.get("required", False),
-                parameter.get("description", ""), parameter["in"],
-            )
+    return {
+        "id": operation["operationId"],
+        "method": method.upper(),
+        "path": path,
+        "summary": summary.replace("\n", " "),
+        "more": more.strip(),
+        "scope": scope.partition("`")[0],
+        "parameters": [
+            {
+                "name": parameter["name"],
+                "kind": _type_name(parameter["schema"]),
+                "required": parameter.get("required", False),
+                "help": parameter.get("description", ""),
+                "place": parameter["in"],
+            }
             for parameter in operation.get("parameters", [])
-        ),
-        bodies=tuple(_bodies(operation.get("requestBody", {}))),
-        answers=tuple(answer for answer in answers if answer.status[0] in "23"),
-        refusals=tuple(answer for answer in answers if answer.status[0] not in "23"),
-    )  # fmt: skip
+        ],
+        "bodies": list(_bodies(operation.get("requestBody", {}))),
+        "answers": [answer for answer in answers if answer["status"][0] in "23"],
+        "refusals": [answer for answer in answers if answer["status"][0] not in "23"],
+    }
 
 
-def _bodies(place: dict[str, Any]) -> Iterator[Body]:
+def _bodies(place: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for media, content in place.get("content", {}).items():
         schema, example = content.get("schema", {}), content.get("example")
-        written = "" if example is None else json.dumps(example, indent=2, ensure_ascii=False)
-        yield Body(media, _type_name(schema), tuple(_fields(_resolved(schema))), written)
+        yield {
+            "media": media,
+            "kind": _type_name(schema),
+            "fields": list(_fields(_resolved(schema))),
+            "example": "" if example is None else json.dumps(example, indent=2, ensure_ascii=False),
+        }
 
 
-def _fields(shape: dict[str, Any]) -> Iterator[Field]:
+def _fields(shape: dict[str, Any]) -> Iterator[dict[str, Any]]:
     required = shape.get("required", ())
     for name, schema in shape.get("properties", {}).items():
-        yield Field(name, _type_name(schema), name in required, _help_text(schema))
+        kind = _type_name(schema)
+        yield {"name": name, "kind": kind, "required": name in required, "help": _help_text(schema)}
 
 
 def _type_name(schema: dict[str, Any]) -> TypeName:

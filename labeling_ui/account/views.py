@@ -154,7 +154,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def api_docs(request: HttpRequest) -> HttpResponse:
-    context = {"subjects": api_reference().subjects, "body": _api_reference_html(get_language())}
+    context = {"subjects": api_reference()["subjects"], "body": _api_reference_html(get_language())}
     return render(request, "labeling_ui/account/api/reference.html", context)
 
 

@@ -60,7 +60,7 @@ TWICE: dict[str, Callable[[World], Any]] = {
     "membership_one_role_per_study": lambda w: again(w.membership, role="admin"),
     "rater_user_once_per_study": lambda w: again(w.rater, pseudonym="R-OTHER"),
     "rater_pseudonym_once_per_study": lambda w: again(w.rater, user_id=None),
-    "rater_external_id_once_per_study": lambda w: imported_twice(w),
+    "rater_external_id_once_per_study": lambda w: again(imported(w), pseudonym="R-OTHER"),
     "system_name_once_per_study": lambda w: again(System.objects.first()),
     "item_external_id_once_per_study": lambda w: again(Item.objects.first()),
     "item_version_number_once": lambda w: again(ItemVersion.objects.first()),
@@ -79,9 +79,8 @@ TWICE: dict[str, Callable[[World], Any]] = {
 }
 
 
-def imported_twice(world: World) -> Rater:
-    Rater.objects.create(study=world.study, external_id="user 7")
-    return Rater(study=world.study, external_id="user 7")
+def imported(world: World) -> Rater:
+    return Rater.objects.create(study=world.study, external_id="user 7")
 
 
 def gold(world: World) -> GoldKey:
@@ -95,21 +94,24 @@ def test_it_refuses_a_second(world, constraint):
         row.save(force_insert=True)
 
 
-def test_imported_raters_without_a_name_do_not_clash(world):
-    for _ in range(2):
-        Rater.objects.create(study=world.study)
-
-
-def test_a_returned_or_expired_assignment_may_be_had_again(world):
+def test_what_may_be_there_twice_is_not_refused(world):
+    """Raters without a name, leases that ended, resolved cases, a person's studies, votes that name nobody."""
+    version, user = ItemVersion.objects.first(), factories.UserFactory()
     for state in (Assignment.State.RETURNED, Assignment.State.EXPIRED):
         for _ in range(2):
             again(world.submitted, id=uuid.uuid4(), state=state).save(force_insert=True)
-
-
-def test_a_resolved_case_may_be_followed_by_another(world):
-    version = ItemVersion.objects.first()
     for state in ("resolved", "resolved", "open"):
         ReviewCase.objects.create(study=world.study, item=version.item, item_version=version, state=state)
+    for _ in range(2):
+        Rater.objects.create(study=world.study)
+        Membership.objects.create(user=user, study=factories.StudyFactory(), role="annotator")
+        Judgment.objects.create(
+            study=world.study,
+            task=world.task,
+            protocol_version=world.study.protocol_version,
+            payload_sha256=b"",
+            origin=Judgment.Origin.IMPORTED,
+        )
 
 
 @pytest.mark.parametrize(
@@ -155,16 +157,10 @@ def test_a_task_wants_more_while_it_is_ready_and_has_a_free_place(state, n_judgm
 # ── Small facts of one row ───────────────────────────────────────────────────
 
 
-def test_an_account_is_called_by_its_name_or_the_front_of_its_address():
+def test_an_account_has_a_name_an_address_in_small_letters_and_an_operator_every_right():
     assert User(email="ada@example.org", name="Ada Lovelace").get_short_name() == "Ada Lovelace"
     assert User(email="ada@example.org").get_short_name() == "ada"
-
-
-def test_an_address_is_kept_in_small_letters():
     assert User.objects.create_user(" Ada@Example.ORG ", "x").email == "ada@example.org"
-
-
-def test_an_operator_may_create_studies():
     operator = User.objects.create_superuser("op@example.org", "x")
     assert (operator.is_staff, operator.is_superuser, operator.may_create_studies) == (True, True, True)
 
@@ -177,21 +173,3 @@ def test_pseudonyms_hold_no_letters_that_are_mistaken_for_another():
 
 def test_studies_get_seeds_of_their_own():
     assert len({Study().seed for _ in range(100)}) == 100
-
-
-def test_a_membership_is_one_per_study_not_one_per_person():
-    user = factories.UserFactory()
-    for _ in range(2):
-        Membership.objects.create(user=user, study=factories.StudyFactory(), role="annotator")
-
-
-def test_a_judgment_may_come_without_assignment_and_rater(world):
-    """Imported ones, of people whom the source does not name."""
-    for _ in range(2):
-        Judgment.objects.create(
-            study=world.study,
-            task=world.task,
-            protocol_version=world.study.protocol_version,
-            payload_sha256=b"",
-            origin=Judgment.Origin.IMPORTED,
-        )
