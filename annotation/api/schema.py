@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.authentication import Scope
-from annotation.api.serializers import PROBLEM_JSON
+from annotation.api.serializers import PROBLEM_JSON, In, Out
 
 # What the first part of an address after the study's name, or the first of all, is about.
 TAGS = {
@@ -89,6 +90,8 @@ def complete_schema(result: dict[str, Any], generator: Any, request: Any, public
             _take_headers(method, operation, scope, is_read="get" in methods)
             _exemplify(operation, recorded.get(operation["operationId"], {}))
     for name, shape in result["components"]["schemas"].items():
+        if shape.get("description") in (getdoc(In), getdoc(Out)):
+            del shape["description"]  # of the machine that makes it, not of what it holds
         if name.endswith("In") and shape.get("type") == "object":
             shape.setdefault("additionalProperties", False)
         if "oneOf" in shape and "discriminator" not in shape:

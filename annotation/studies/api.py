@@ -27,25 +27,21 @@ from annotation import access
 from annotation.access import StudyAccess
 from annotation.api import paging
 from annotation.api.paging import page_of
-from annotation.api.serializers import In, Method, SettingsIn, operation, problem_responses
+from annotation.api.serializers import In, Method, Out, SettingsIn, operation, problem_responses
 from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
 from annotation.listening.rules.coverage import ListeningRules
-from annotation.models import AuditEvent, ListeningCheck, Study
+from annotation.models import AuditEvent, Invitation, ListeningCheck, Membership, ProtocolVersion, Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
 from annotation.rating.rules import ordering, stopping
 from annotation.studies import audit, members, studies
 
 
-class AuditEventOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    at = serializers.DateTimeField()
+class AuditEventOut(Out):
+    shape, shown = AuditEvent, "id at actor action subject data"
     actor = serializers.CharField(source="actor_name", allow_null=True)
-    action = serializers.CharField()
-    subject = serializers.CharField()
-    data = serializers.DictField()
 
 
 class SiteAuditEventOut(AuditEventOut):
@@ -64,13 +60,9 @@ class AuditView(APIView):
         return Response(paging.page(request, events, AuditEventOut, newest_first=True))
 
 
-class ProtocolVersionOut(serializers.Serializer):
-    number = serializers.IntegerField()
-    preset = serializers.CharField()
-    definition = serializers.DictField()
-    definition_sha256 = serializers.CharField()
+class ProtocolVersionOut(Out):
+    shape, shown = ProtocolVersion, "number preset definition definition_sha256 created_by created_at"
     created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
-    created_at = serializers.DateTimeField()
 
 
 class ProtocolVersionsView(APIView):
@@ -269,24 +261,16 @@ class JoinedOut(serializers.Serializer):
     role = serializers.ChoiceField(Role.choices)
 
 
-class MemberOut(serializers.Serializer):
-    id = serializers.IntegerField()
+class MemberOut(Out):
+    shape, shown = Membership, "id name email role pseudonym created_at"
     name = serializers.CharField(source="user.name")
     email = serializers.EmailField(source="user.email")
-    role = serializers.ChoiceField(Role.choices)
     pseudonym = serializers.CharField(allow_null=True, help_text="Of the rater this member is, if any.")
-    created_at = serializers.DateTimeField()
 
 
-class InvitationOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    role = serializers.ChoiceField(Role.choices)
-    max_uses = serializers.IntegerField()
-    uses = serializers.IntegerField()
+class InvitationOut(Out):
+    shape, shown = Invitation, "id role max_uses uses is_open expires_at revoked_at created_at"
     is_open = serializers.BooleanField()
-    expires_at = serializers.DateTimeField()
-    revoked_at = serializers.DateTimeField(allow_null=True)
-    created_at = serializers.DateTimeField()
 
 
 class NewInvitationOut(InvitationOut):

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from annotation.api.schema import openapi_schema
-from annotation.api.serializers import In
 
 _SCHEMA_REF = "#/components/schemas/"
 _LIMITS = {
@@ -41,7 +40,7 @@ def api_reference() -> dict[str, Any]:
     shapes = [
         {
             "name": name,
-            "about": "" if shape.get("description") == In.__doc__ else _help_text(shape),
+            "about": _help_text(shape),
             "fields": list(_fields(shape)),
             "kind": _type_name(shape),
         }
