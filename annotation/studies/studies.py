@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -16,6 +16,7 @@ from annotation.models.people import Role
 from annotation.rating import stopping as rating_stopping
 from annotation.rating import task_selection as ordering_policies
 from annotation.studies import audit, protocols
+from annotation.studies.stored_settings import lock_study
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
 TRANSITIONS = {
@@ -65,7 +66,7 @@ def check_slug(slug: str) -> None:
 
 @transaction.atomic
 def set_study_state(study: Study, state: str, *, actor: User | None) -> Study:
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    study = lock_study(study)
     before = Study.State(study.state)
     if state == before:
         return study
@@ -82,38 +83,31 @@ def set_study_state(study: Study, state: str, *, actor: User | None) -> Study:
     return study
 
 
+# Settings that have rules of their own, and who changes them.
+SETTINGS: Mapping[str, Callable[..., Any]] = {
+    "listening": coverage.set_listening_rules,
+    "checks": listening_checks.set_check_rules,
+    "stopping": rating_stopping.set_stopping_rule,
+    "ordering": ordering_policies.set_ordering,
+}
+
+
 @transaction.atomic
-def change_study(
-    study: Study,
-    *,
-    actor: User | None,
-    state: str | None = None,
-    listening: Mapping[str, Any] | None = None,
-    checks: Mapping[str, Any] | None = None,
-    stopping: Mapping[str, Any] | None = None,
-    ordering: Mapping[str, Any] | None = None,
-    **fields: Any,
-) -> Study:
-    """Change title, description, lease time, listening rules, listening checks, when to stop early,
-    which tasks come first, or state.
+def change_study(study: Study, *, actor: User | None, state: str | None = None, **values: Any) -> Study:
+    """Change title, description, lease time, the settings of `SETTINGS`, or state.
 
     Overlap and order hold for tasks imported from now on.
     """
-    before = {name: getattr(study, name) for name in fields}
-    changes: dict[str, Any] = {
-        name: [before[name], value] for name, value in fields.items() if before[name] != value
+    fields = {name: value for name, value in values.items() if name not in SETTINGS}
+    changes = {
+        name: [before, value] for name, value in fields.items() if (before := getattr(study, name)) != value
     }
     if changes:
-        for name, (_, value) in changes.items():
-            setattr(study, name, value)
+        for name in changes:
+            setattr(study, name, fields[name])
         study.save(update_fields=list(changes))
         audit.record("study.changed", actor=actor, study=study, **changes)
-    if listening:
-        coverage.set_listening_rules(study, actor=actor, **listening)
-    if checks:
-        listening_checks.set_check_rules(study, actor=actor, **checks)
-    if stopping:
-        rating_stopping.set_stopping_rule(study, actor=actor, **stopping)
-    if ordering:
-        ordering_policies.set_ordering(study, actor=actor, **ordering)
+    for name, change in SETTINGS.items():
+        if values.get(name):
+            change(study, actor=actor, **values[name])
     return study if state is None else set_study_state(study, state, actor=actor)

@@ -130,21 +130,21 @@ def _option_field(option: Option) -> forms.Field:
         "initial": option.default,
     }
     choices = [(choice, choice) for choice in option.choices]
-    if option.kind == "choice":
-        return forms.ChoiceField(**about, choices=choices)
-    if option.kind == "texts" and choices:
-        return forms.MultipleChoiceField(**about, choices=choices, widget=forms.CheckboxSelectMultiple)
-    if option.kind == "texts":
-        about["initial"] = ", ".join(option.default or ())
-        return forms.CharField(**about)
-    if option.kind == "number":
-        return forms.IntegerField(**about)
-    if option.kind == "decimal":
-        return forms.FloatField(**about, widget=forms.NumberInput({"step": "any"}))
-    if option.kind == "flag":
-        return forms.BooleanField(**{**about, "required": False})
-    if option.kind == "table":
-        return forms.FileField(**{**about, "required": False}, widget=forms.FileInput({"accept": ".toml"}))
+    match option.kind:
+        case "choice":
+            return forms.ChoiceField(**about, choices=choices)
+        case "texts" if choices:
+            return forms.MultipleChoiceField(**about, choices=choices, widget=forms.CheckboxSelectMultiple)
+        case "texts":
+            return forms.CharField(**about | {"initial": ", ".join(option.default or ())})
+        case "number":
+            return forms.IntegerField(**about)
+        case "decimal":
+            return forms.FloatField(**about, widget=forms.NumberInput({"step": "any"}))
+        case "flag":
+            return forms.BooleanField(**about | {"required": False})
+        case "table":
+            return forms.FileField(**about | {"required": False}, widget=forms.FileInput({"accept": ".toml"}))
     return forms.CharField(**about, widget=forms.TextInput({"spellcheck": "false", "autocomplete": "off"}))
 
 

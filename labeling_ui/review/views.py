@@ -99,7 +99,7 @@ def leave_case(request: HttpRequest, case_id: int) -> HttpResponse:
         messages.info(request, _("No further case is open here."))
     if decided and case.state == ReviewCase.State.RESOLVED:  # where it can be taken back
         return redirect(_desk_url(case.pk, came_from=came_from))
-    return redirect(f"{reverse('review_queue', args=[case.study.slug])}?{came_from}".rstrip("?"))
+    return redirect(_queue_url(case.study.slug, came_from))
 
 
 @login_required
@@ -187,7 +187,7 @@ def _render_desk(
         "case": case,
         "study": case.study,
         "came_from": came_from,
-        "queue": f"{reverse('review_queue', args=[case.study.slug])}?{came_from}".rstrip("?"),
+        "queue": _queue_url(case.study.slug, came_from),
         "toast": desk_page.decision_toast(request.user, decided or case.pk),
     }
     return render(request, f"labeling_ui/review/desk/{name}.html", context, status=status)
@@ -324,8 +324,11 @@ def _saved_views(request: HttpRequest, slug: str) -> list[dict[str, Any]]:
 
 
 def _back_to_queue(slug: str, filters: QueueFilters) -> HttpResponse:
-    query = query_string(filters)
-    return redirect(reverse("review_queue", args=[slug]) + (f"?{query}" if query else ""))
+    return redirect(_queue_url(slug, query_string(filters)))
+
+
+def _queue_url(slug: str, query: str) -> str:
+    return f"{reverse('review_queue', args=[slug])}?{query}".rstrip("?")
 
 
 # Which rules bring cases before experts, with what they would find, and how cases are worked.
@@ -342,7 +345,10 @@ def review_rules(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         with errors_in_form(form, InvalidInput):
             settings.change_review_settings(study, actor=request.user, flags=form.flags, **form.values)
-            return _after_saving(request, study)
+            messages.success(request, _("Saved."))
+            return (
+                _start_flagging(request, study) if "apply" in request.POST else redirect("review_rules", slug)
+            )
     return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "found": {}})
 
 
@@ -364,13 +370,6 @@ def apply_rules(request: HttpRequest, slug: str) -> HttpResponse:
     return _start_flagging(request, access.managed_study(request.user, slug))
 
 
-def _after_saving(request: HttpRequest, study: Study) -> HttpResponse:
-    messages.success(request, _("Saved."))
-    if "apply" in request.POST:
-        return _start_flagging(request, study)
-    return redirect("review_rules", study.slug)
-
-
 def _start_flagging(request: HttpRequest, study: Study) -> HttpResponse:
     with errors_as_messages(request):
         return redirect("job", flagging.enqueue_flagging(study, actor=request.user).pk)
@@ -378,9 +377,8 @@ def _start_flagging(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _rules_form(request: HttpRequest, study: Study) -> ReviewRulesForm:
-    data = request.POST if request.method == "POST" else None
     return ReviewRulesForm(
-        data,
+        request.POST if request.method == "POST" else None,
         study=study,
         choices={
             **_protocol_choices(study),

@@ -12,10 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import Exclusion, Rater, RaterWithdrawal, Study, Webhook
 from annotation.models.people import RATING_ROLES, Role
 from annotation.protocols import preset, preset_keys
+from annotation.studies.studies import RESERVED_SLUGS
 from labeling_ui.templatetags.formatting import in_language
-
-# Addresses under /studies/ that are pages of their own.
-RESERVED_SLUGS = {"new", "from-files"}
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,21 @@ def rater_judgments(request: HttpRequest, slug: str, pseudonym: str) -> HttpResp
         subject=f"rater {pseudonym}",
         **form.cleaned_data,
     )
-    messages.success(request, _exclusions_changed_message(form.cleaned_data["action"], outcome.changed))
+    n = outcome.changed
+    if form.cleaned_data["action"] == Exclusion.Action.EXCLUDE:
+        changed = ngettext(
+            "%(n)d judgment is out of the figures.", "%(n)d judgments are out of the figures.", n
+        )
+    else:
+        changed = ngettext("%(n)d judgment counts again.", "%(n)d judgments count again.", n)
+    messages.success(request, changed % {"n": n})
     if outcome.kept_out:
-        messages.info(request, _still_excluded_message(outcome.kept_out))
+        still_excluded = ngettext(
+            "%(n)d judgment stays out: its item was corrected or withdrawn.",
+            "%(n)d judgments stay out: their items were corrected or withdrawn.",
+            outcome.kept_out,
+        )
+        messages.info(request, still_excluded % {"n": outcome.kept_out})
     return redirect("rater", slug, pseudonym)
 
 
@@ -74,22 +86,6 @@ def _render_rater(
         "judgments_form": judgments_form or RaterJudgmentsForm(auto_id=JUDGMENTS_AUTO_ID),
     }
     return render(request, "labeling_ui/study/people/rater.html", context)
-
-
-def _exclusions_changed_message(action: str, n: int) -> str:
-    if action == Exclusion.Action.EXCLUDE:
-        return ngettext(
-            "%(n)d judgment is out of the figures.", "%(n)d judgments are out of the figures.", n
-        ) % {"n": n}
-    return ngettext("%(n)d judgment counts again.", "%(n)d judgments count again.", n) % {"n": n}
-
-
-def _still_excluded_message(n: int) -> str:
-    return ngettext(
-        "%(n)d judgment stays out: its item was corrected or withdrawn.",
-        "%(n)d judgments stay out: their items were corrected or withdrawn.",
-        n,
-    ) % {"n": n}
 
 
 # Taking a rater out of a study at their own wish, and the certificate of it.

@@ -6,18 +6,21 @@ Fields follow from the declarations of `annotation.studies.settings`. Shares are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 from django import forms
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_lazy as look_up
 
+from annotation.listening import checks, coverage
 from annotation.listening.rules.checks import CheckRules
 from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Study
 from annotation.protocols import Protocol
+from annotation.rating import stopping as stopping_service
 from annotation.rating import task_selection
 from annotation.rating.rules import hints as hint_rules
 from annotation.rating.rules import ordering, stopping
@@ -64,12 +67,18 @@ def _plain_number(value: float) -> float:
 class SectionForm(forms.Form):
     """One section of the settings page, by the dataclass that declares its settings.
 
-    `is_available`: the study has such settings; `can_be_saved`: there is something to choose. Settings that are not
-    `required` may be left empty, and then stay as they were.
+    `key` names its template and its place on the page; `url_name` its own page; `save` is the service that stores its
+    settings. `is_available`: the study has such settings, and `unavailable` says why where it has none;
+    `can_be_saved`: there is something to choose. Settings that are not `required` may be left empty, and then stay as
+    they were.
     """
 
     declaration: ClassVar[type]
     key: ClassVar[str]
+    url_name: ClassVar[str]
+    title: ClassVar[Promise]
+    save: ClassVar[Callable[..., object]]
+    unavailable: ClassVar[Promise | str] = ""
     required: ClassVar[bool] = True
     is_available = can_be_saved = True
 
@@ -100,6 +109,10 @@ class SectionForm(forms.Form):
             if value is not None
         }
 
+    @property
+    def template(self) -> str:
+        return f"labeling_ui/study/settings/{self.key}.html"
+
     def offer(self, name: str, choices: Choices) -> None:
         """Let a setting be chosen among these; a value of something that is gone is shown, not dropped."""
         offered = list(choices)
@@ -115,7 +128,8 @@ class SectionForm(forms.Form):
 
 
 class ListeningForm(SectionForm):
-    declaration, key = ListeningRules, "listening"
+    declaration, key, url_name = ListeningRules, "listening", "listening_rules"
+    title, save = _("Listening"), staticmethod(coverage.set_listening_rules)
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         super().__init__(data, study=study, values=asdict(ListeningRules.of(study.rules)))
@@ -123,7 +137,8 @@ class ListeningForm(SectionForm):
 
 
 class ChecksForm(SectionForm):
-    declaration, key = CheckRules, "checks"
+    declaration, key, url_name = CheckRules, "checks", "check_settings"
+    title, save = _("Listening checks"), staticmethod(checks.set_check_rules)
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         values = asdict(CheckRules.of(study.rules))
@@ -131,7 +146,9 @@ class ChecksForm(SectionForm):
 
 
 class StoppingForm(SectionForm):
-    declaration, key, required = stopping.Stopping, "stopping", False
+    declaration, key, url_name, required = stopping.Stopping, "stopping", "stopping_rule", False
+    title, save = _("Stopping early"), staticmethod(stopping_service.set_stopping_rule)
+    unavailable = _("This study compares no pairs, so every task gets the same number of votes.")
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         values = stopping.as_json(study.rules)
@@ -174,7 +191,9 @@ SHUFFLED_ORDER, ACTIVE_LEARNING_ORDER = "", "policy"
 
 
 class OrderingForm(SectionForm):
-    declaration, key, required = ordering.Ordering, "ordering", False
+    declaration, key, url_name, required = ordering.Ordering, "ordering", "ordering_rule", False
+    title, save = _("Which tasks come first"), staticmethod(task_selection.set_ordering)
+    unavailable = _("This study presents its tasks in the listed order, to every rater.")
 
     order = forms.ChoiceField(
         label=_("Order of tasks (active learning)"),
@@ -219,7 +238,9 @@ def _scorer_names(study: Study) -> list[str]:
 
 
 class HintsForm(SectionForm):
-    declaration, key, required = hint_rules.Hints, "hints", False
+    declaration, key, url_name, required = hint_rules.Hints, "hints", "hint_rule", False
+    title, save = _("Scores shown to raters"), staticmethod(hints.set_rule)
+    unavailable = _("No question of this study can have a model prediction.")
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         super().__init__(data, study=study, values=hint_rules.as_json(study.rules))

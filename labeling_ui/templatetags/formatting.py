@@ -38,7 +38,7 @@ def percent(share: float | None) -> str:
 
 @register.filter
 def plain(value: float) -> str:
-    """For attributes of a drawing: no thousands, no comma in any language."""
+    """3, not 3.0; no thousands and no comma in any language, for attributes of a drawing too."""
     return f"{value:g}"
 
 
@@ -72,9 +72,3 @@ def in_language(text: Text) -> str:
 @register.filter
 def formatted(text: str) -> SafeString:
     return mark_safe(markdown.to_html(text))  # it escapes first: see labeling_ui.markdown
-
-
-@register.filter
-def plainly(value: float) -> str:
-    """A scale's number as people write it: 3, not 3.0."""
-    return f"{value:g}"

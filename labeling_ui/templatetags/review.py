@@ -9,22 +9,16 @@ from django import template
 from django.utils.functional import Promise
 
 from annotation.review import labels
-from labeling_ui.review.word_diff import Piece, diff_words
+from labeling_ui.review.word_diff import diff_words
 
 register = template.Library()
 
 register.filter("rule_title", labels.rule_title)
 register.filter("evidence_lines", labels.evidence_lines)
-
-
-@register.filter
-def field_title(field: str) -> Promise | str:
-    return labels.FIELD_LABELS.get(field, field)
-
-
-@register.filter
-def reason_title(reason: str) -> Promise | str:
-    return labels.CORRECTION_REASON_LABELS.get(reason, reason)
+register.filter("word_diff", diff_words)
+register.filter("field_title", lambda field: labels.FIELD_LABELS.get(field, field))
+register.filter("reason_title", lambda reason: labels.CORRECTION_REASON_LABELS.get(reason, reason))
+register.filter("exclusion_title", lambda reason: labels.EXCLUSION_REASON_LABELS.get(reason, reason))
 
 
 @register.filter
@@ -43,16 +37,3 @@ def evidence_value(value: Any) -> str:
 def answer_title(answer: str | float) -> Promise | str:
     """A choice in words, a number as people write it, a text as it is."""
     return f"{answer:g}" if isinstance(answer, float) else labels.CHOICE_LABELS.get(answer, answer)
-
-
-@register.filter
-def exclusion_title(reason: str) -> Promise | str:
-    return labels.EXCLUSION_REASON_LABELS.get(reason, reason)
-
-
-# What changed between two texts, for templates.
-
-
-@register.filter
-def word_diff(before: str, after: str) -> list[Piece]:
-    return diff_words(before, after)

@@ -120,7 +120,7 @@ def test_it_is_saved_in_the_units_of_the_rules_logged_and_shown_as_it_was_typed(
     assert "Saved." in answer.text
     assert rules.items() <= all_values(section).items()
     assert AuditEvent.objects.filter(action="study.changed", data__has_key=section).count() == 1
-    form = {each.key: form for each, form in answer.context["sections"]}[section]
+    form = {form.key: form for form in answer.context["sections"]}[section]
     typed = {name: str(form.initial[name]) for name in FILLED[section] if form.initial[name]}
     assert typed == {name: str(FILLED[section][name]).replace("on", "True") for name in typed}
     save(signed_in, section)
