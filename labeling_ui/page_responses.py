@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from analytics.reports.document import Document
-from analytics.reports.render import files
+from analytics.reports.render import files, html
 from labeling_ui.domain_errors import errors_as_messages
 
 View = Callable[..., HttpResponse]
@@ -83,6 +83,22 @@ def attachment(content: bytes | str, *, name: str, content_type: str) -> HttpRes
     response = HttpResponse(content, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+# A page stays light however long a table is; its files have all rows.
+ROWS_SHOWN = 50
+
+
+def document_context(document: Document, file_view: str, *args: object) -> dict[str, Any]:
+    """A document as its page shows it, with links to its files at `file_view`."""
+    return {
+        "document": document,
+        "shown": html.render_part(
+            document,
+            most_rows=ROWS_SHOWN,
+            address=lambda key, extension: reverse(file_view, args=[*args, key, extension]),
+        ),
+    }
 
 
 def document_attachment(document: Document, key: str, extension: str, *, stem: str) -> HttpResponse:

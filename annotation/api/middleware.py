@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import transaction
@@ -129,18 +130,13 @@ class ApiAnswers:
             return None
 
         def work() -> HttpResponseBase:
-            response = _matching(request, view, args, kwargs) if matches else view(request, *args, **kwargs)
+            with transaction.atomic() if matches else nullcontext():
+                failed = precondition_failed(request, view, args, kwargs) if matches else None
+                response = failed or view(request, *args, **kwargs)
             if hasattr(response, "render"):
                 response.render()
             return response
 
-        return (
-            idempotency.respond_once(request, view, kwargs, work)
-            if idempotency.has_idempotency_key(request, view)
-            else work()
-        )
-
-
-def _matching(request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase:
-    with transaction.atomic():
-        return precondition_failed(request, view, args, kwargs) or view(request, *args, **kwargs)
+        if idempotency.has_idempotency_key(request, view):
+            return idempotency.respond_once(request, view, kwargs, work)
+        return work()

@@ -9,14 +9,12 @@ from django.contrib.auth.decorators import login_required
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from analytics.reports import learned_comparison
-from analytics.reports.render import html
 from analytics.reports.sections.held_out import version_name
 from analytics.training import jobs
 from analytics.training.dataset import learnable
@@ -40,6 +38,7 @@ from labeling_ui.models.training_page import (
 from labeling_ui.page_responses import (
     button,
     document_attachment,
+    document_context,
     is_part_request,
     json_response,
     live_page,
@@ -170,8 +169,6 @@ def _training_results(model: LearnedModel) -> dict[str, Any]:
 # Versions of learned models compared on what none of them learned from.
 
 
-# A page stays light however long a table is; its files have all rows.
-ROWS_SHOWN = 50
 COMPARISONS_SHOWN = 20
 
 
@@ -201,12 +198,8 @@ def comparison(request: HttpRequest, slug: str, job_id: uuid.UUID) -> HttpRespon
     if is_part_request(request):
         return render_part(request, "models/training/comparison_live", context, finished=job.is_finished)
     if job.state == Job.State.DONE:
-        context["document"] = document = learned_comparison.document_of_comparison(job)
-        context["shown"] = html.render_part(
-            document,
-            most_rows=ROWS_SHOWN,
-            address=lambda key, extension: reverse("comparison_file", args=[slug, job_id, key, extension]),
-        )
+        document = learned_comparison.document_of_comparison(job)
+        context |= document_context(document, "comparison_file", slug, job_id)
     return render(request, "labeling_ui/models/training/comparison.html", context)
 
 

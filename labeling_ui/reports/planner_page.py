@@ -181,20 +181,20 @@ def simulation_sentences(stored: Stored, request: PlanRequest) -> list[str]:
 
 def simulation_curves(stored: Stored, request: PlanRequest) -> list[str]:
     moments, drawn = stored["moments"], []
-    target = [
-        (0.0, request.half_width, None, None),
-        (float(moments[-1]["votes"]), request.half_width, None, None),
-    ]
+
+    def target(level: float) -> Line:
+        ends = (0.0, float(moments[-1]["votes"]))
+        return Line(_("Target"), [(votes, level, None, None) for votes in ends], dashed=True)
+
     widths = [Line(_("Half width"), _interval_points(moments, "half_width"))]
     if request.goal == "width":
-        widths.append(Line(_("Target"), target, dashed=True))
+        widths.append(target(request.half_width))
     shares = [
         Line(_("Shown to be better"), _line_points(moments, "found")),
         *([Line(_("All ranked right"), _line_points(moments, "ranked"))] if stored["systems"] > 2 else []),
     ]
     if request.goal == "power":
-        ends = [(0.0, request.power, None, None), (float(moments[-1]["votes"]), request.power, None, None)]
-        shares.append(Line(_("Target"), ends, dashed=True))
+        shares.append(target(request.power))
     for title, lines, ends in (
         (_("Half width of the interval"), widths, None),
         (_("Share of studies that find it"), shares, (0.0, 1.0)),

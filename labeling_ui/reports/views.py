@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as look_up
 from django.views.decorators.cache import never_cache
@@ -19,23 +18,18 @@ from analytics.planning import pilot
 from analytics.planning.pilot import StartingValues
 from analytics.planning.rules import GOALS, PlanRequest, plan_study
 from analytics.reports import study_report
-from analytics.reports.render import html
 from analytics.reports.study_report import STEPS
 from analytics.statistics.bootstrap import REPLICATES
 from analytics.statistics.planning.variance_components import SENTENCES
 from annotation import access
 from annotation.models import Job, Study
 from annotation.studies.protocols import load_protocol
-from labeling_ui.page_responses import document_attachment, is_part_request, render_part
+from labeling_ui.page_responses import document_attachment, document_context, is_part_request, render_part
 from labeling_ui.reports import planner_page
 from labeling_ui.reports.forms import HabitsForm, PlanForm, ReportForm, submitted_numbers
 from labeling_ui.templatetags.formatting import in_language
 
 # What a study found, as a paper would print it.
-
-
-# A page stays light however long a table is; its files have all rows.
-ROWS_SHOWN = 50
 
 
 @login_required
@@ -55,12 +49,7 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("report", slug)
     context = {"study": study, "form": form, "computed_at": done.finished_at if done else None}
     if done:
-        context["document"] = document = study_report.document_of_job(done)
-        context["shown"] = html.render_part(
-            document,
-            most_rows=ROWS_SHOWN,
-            address=lambda key, extension: reverse("report_file", args=[slug, key, extension]),
-        )
+        context |= document_context(study_report.document_of_job(done), "report_file", slug)
     return render(request, "labeling_ui/reports/report.html", context | _progress(newest))
 
 

@@ -50,10 +50,7 @@ class NewStudyForm(forms.Form):
     order = forms.ChoiceField(
         label=_("Order of tasks"),
         initial=Study.Order.SHUFFLED,
-        choices=[
-            (Study.Order.SHUFFLED, _("Shuffled: every rater starts somewhere else")),
-            (Study.Order.LISTED, _("As listed: every rater starts at the first item")),
-        ],
+        choices=Study.Order.choices,
         widget=forms.RadioSelect,
     )
     lease_minutes = forms.IntegerField(

@@ -66,8 +66,7 @@ def test_a_comparison_from_home_to_the_end(looked_at, signed_in):
     looked_at.keyboard.press("Escape")
     studies.answer_comparison(looked_at)
     check_widths(looked_at)
-    studies.submit(looked_at)
-    looked_at.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(looked_at)
     check_widths(looked_at)
 
 

@@ -99,8 +99,7 @@ def test_a_change_that_comes_too_late_says_so_and_leads_back(page, at_second):
 def test_the_last_answer_can_be_changed_at_the_end(page, begin):
     begin(text_study(tasks=1))
     answer(page)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     page.get_by_role("button", name="Change my last answer").click()
     page.get_by_label("Comment").fill("Changed.")
     page.get_by_role("button", name="Save change").click()
@@ -111,8 +110,7 @@ def test_the_last_answer_can_be_changed_at_the_end(page, begin):
 def test_an_answer_fetched_too_late_is_not_put_beside_the_next_task(page, begin):
     study = begin(text_study(tasks=1))
     answer(page)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     rating_task(study, "late", question="One more?")
     held: list = []
     for what in (VOTES, NEXT):

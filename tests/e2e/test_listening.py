@@ -51,16 +51,14 @@ def test_a_vote_waits_until_both_were_heard_and_switched_and_says_what_is_missin
     hear_both(page)
     assert not alert.is_visible()
     assert line.inner_text().endswith("You have heard enough to decide.")
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
 
 
 def test_the_stored_judgment_tells_how_it_was_listened_to(page, signed_in):
     at_work(page, signed_in, **ONE_SECOND_EACH)
     hear_both(page)
     studies.answer_comparison(page)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     judgment = Judgment.objects.get()
     heard = {
         name: sum(end - start for start, end in spans) for name, spans in judgment.telemetry["heard"].items()
@@ -83,8 +81,7 @@ def test_what_was_heard_is_not_asked_for_again_after_a_reload(page, signed_in):
     meter(page, "a").get_by_text("heard enough").wait_for()
     assert meter(page, "b").get_by_text("heard enough").is_visible()
     studies.answer_comparison(page)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
 
 
 def test_what_the_server_misses_is_said_in_its_words_and_nothing_is_lost(page, signed_in):
@@ -147,8 +144,7 @@ def test_a_break_is_suggested_between_two_tasks_and_can_wait_once(page, signed_i
     page.get_by_role("button", name="In five minutes").click()
     page.get_by_text("1 of 2 done", exact=True).wait_for()
     studies.answer_comparison(page)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
 
 
 def test_whoever_takes_a_break_finds_the_next_task_afterwards(page, signed_in):

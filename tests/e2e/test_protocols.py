@@ -77,8 +77,7 @@ def test_a_panel_asks_about_each_candidate_beside_it(page, begin):
         page.get_by_role("radiogroup", name=f"{label}: Is it right?").get_by_label("Wrong").check(force=True)
     page.get_by_role("radiogroup", name="B: Is it right?").get_by_label("Right").check(force=True)
     page.get_by_label("How hard was it?").fill("12.5")
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     judgment = Judgment.objects.get()
     right = Answer.objects.get(question__key="right", value=1)
     assert right.candidate.text == f"Answer number {judgment.presentation[1]}"
@@ -99,8 +98,7 @@ def test_tie_and_both_bad_are_there_where_the_protocol_has_them(page, begin):
     page.get_by_text("1 of 2 done", exact=True).wait_for()
     page.get_by_label("Both bad").check(force=True)
     page.get_by_role("radiogroup", name="Fit").get_by_label("10").check(force=True)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     choices = Answer.objects.filter(question__key="better").order_by("judgment_id")
     assert list(choices.values_list("choice", flat=True)) == [Answer.Choice.TIE, Answer.Choice.BOTH_BAD]
     fits = Answer.objects.filter(question__key="fit").order_by("judgment_id")
@@ -116,6 +114,5 @@ def test_a_task_leased_under_an_earlier_version_is_asked_as_it_was(page, signed_
     studies.open_work(page, study)
     assert page.get_by_role("radiogroup", name="How correct is the answer?").is_visible()
     page.get_by_label("Almost correct").check(force=True)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     assert Judgment.objects.get().protocol_version.number == 1

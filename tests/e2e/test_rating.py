@@ -25,8 +25,7 @@ def test_it_leads_from_sign_in_through_the_guidelines_to_three_stored_comparison
         page.get_by_text(f"{done} of 3 done", exact=True).wait_for()
         seen.add(studies.prompt_shown(page))
         studies.answer_comparison(page)
-        studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+        studies.finish(page)
     assert page.get_by_role("main").get_by_text("3 of 3 done").is_visible()
     assert len(seen) == 3
     assert Judgment.objects.filter(effective=True).count() == 3
@@ -37,8 +36,7 @@ def test_it_leads_from_sign_in_through_the_guidelines_to_three_stored_comparison
 def test_what_a_rater_chose_is_stored_for_the_candidate_they_heard_under_that_letter(page, begin):
     begin(studies.comparison_study(tasks=1))
     studies.answer_comparison(page)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     judgment = Judgment.objects.get()
     answers = {answer.question.key: answer for answer in judgment.answers.select_related("question")}
     assert answers["alignment"].choice == judgment.presentation[0] + 1
@@ -57,8 +55,7 @@ def test_three_ratings_can_be_given_one_of_them_a_code_without_a_rating(page, be
     page.get_by_text("2 of 3 done", exact=True).wait_for()
     page.get_by_label("Needed the audio").check(force=True)
     page.get_by_label("Not correct").check(force=True)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
     first, second, third = Judgment.objects.order_by("id")
     assert (first.comment, second.codes, third.codes) == ("Nearly.", ["U"], ["A"])
     assert list(Answer.objects.order_by("judgment_id").values_list("judgment_id", "value")) == [

@@ -71,8 +71,7 @@ def join_and_rate(page, link: str) -> None:
     page.get_by_role("button", name="Create account and join").click()
     studies.open_work(page, Study.objects.get())
     page.get_by_label("Almost correct").check(force=True)
-    studies.submit(page)
-    page.get_by_role("heading", name="Thank you").wait_for()
+    studies.finish(page)
 
 
 def test_a_study_from_its_making_to_the_first_judgment(page, browser, live_server, signed_in, no_worker):
