@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from annotation.csv_escaping import escape_formula
-from annotation.errors import FieldProblem, InvalidInput
-from annotation.importing.formats import csv_files, json_files, source_files
+from annotation.errors import InvalidInput
+from annotation.importing.formats import source_files
 from annotation.importing.records import RowProblem
-from scoring.files.file_scoring import even_batches, sound_sha256
-from scoring.files.source import Row, seconds_of
+from scoring.files.file_scoring import csv_text, even_batches, sound_sha256
+from scoring.files.source import Row, parsed_rows, refusal, seconds_of
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Fault, Metric, Sound
 
@@ -30,8 +27,10 @@ _MAIN = "value"
 
 def criterion(readings: Mapping[str, float], by: Sequence[str] = ()) -> float:
     """The value that candidates are compared by: the mean of the outputs named, or else a scorer's main output, or else
-    the mean of all it has; for CMI-RM that is the paper's mean of musicality and alignment. Raises KeyError where one
-    of those named is not there."""
+    the mean of all it has; for CMI-RM that is the paper's mean of musicality and alignment. Raises InvalidInput where
+    one of those named is not there."""
+    if missing := [name for name in by if name not in readings]:
+        raise InvalidInput(f"This scorer has no output {missing[0]!r}; it has {', '.join(readings)}.")
     if by:
         return fmean(readings[name] for name in by)
     return readings[_MAIN] if _MAIN in readings else fmean(readings.values())
@@ -46,8 +45,8 @@ def best_of_first(values: Sequence[float | None], n: int) -> int | None:
 def ranks(values: Sequence[float | None]) -> list[int | None]:
     """1 for the highest; equals in their order. None where there is no value."""
     scored = [(-value, place) for place, value in enumerate(values) if value is not None]
-    found = {place: number for number, (_, place) in enumerate(sorted(scored), 1)}
-    return [found.get(place) for place in range(len(values))]
+    by_place = {place: rank for rank, (_, place) in enumerate(sorted(scored), 1)}
+    return [by_place.get(place) for place in range(len(values))]
 
 
 # ── candidate folders ──
@@ -62,7 +61,6 @@ METADATA_COLUMNS = ("audio", "prompt", "lyrics", "reference", "group")
 _TEXT_FILES = ("prompt.txt", "lyrics.txt")
 _SOUND_SUFFIXES = {".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".aac", ".aif", ".aiff", ".wma"}
 _REFERENCE = "reference"
-_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,11 @@ def read_groups(folder: Path, *, needs_text: bool) -> list[CandidateGroup]:
     if needs_text:
         found = [_with_text(each) for each in found]
     if problems := [each for each in found if isinstance(each, RowProblem)]:
-        raise _refusal(folder, problems)
+        raise refusal(
+            f"{folder} cannot be ranked as it is; nothing was.",
+            problems,
+            lambda problem: (problem.row, problem.problem),
+        )
     groups = [each for each in found if isinstance(each, CandidateGroup)]
     if not groups:
         raise InvalidInput(
@@ -105,24 +107,12 @@ def _with_text(found: CandidateGroup | RowProblem) -> CandidateGroup | RowProble
     return found
 
 
-def _refusal(folder: Path, problems: Sequence[RowProblem]) -> InvalidInput:
-    more = " Only the first are shown." if len(problems) > _SHOWN else ""
-    return InvalidInput(
-        f"{folder} cannot be ranked as it is; nothing was.{more}",
-        problems=[
-            FieldProblem(f"{each.row}, {each.field}" if each.field else each.row, each.problem, each.remedy)
-            for each in problems[:_SHOWN]
-        ],
-    )
-
-
 def _from_folders(folder: Path) -> Iterator[CandidateGroup | RowProblem]:
     inner = sorted(
         (each for each in folder.iterdir() if each.is_dir() and not _is_hidden(each)), key=_natural
     )
     prompts = [folder] if (folder / _TEXT_FILES[0]).is_file() else inner
-    for place in prompts:
-        yield _from_folder(place, below=folder)
+    return (_from_folder(place, below=folder) for place in prompts)
 
 
 def _from_folder(place: Path, *, below: Path) -> CandidateGroup | RowProblem:
@@ -174,21 +164,15 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 def _from_file(source: Path) -> Iterator[CandidateGroup | RowProblem]:
     rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for found in _metadata_rows(source):
-        checked = found if isinstance(found, RowProblem) else _check_row(source.parent, *found)
+    for entry in parsed_rows(source):
+        checked = entry if isinstance(entry, RowProblem) else _check_row(source.parent, *entry)
         if isinstance(checked, RowProblem):
             yield checked
             continue
-        asked = (checked["prompt"], checked["lyrics"], str(checked["reference"] or ""))
-        rows.setdefault((checked["group"],) if checked["group"] else ("", *asked), []).append(checked)
+        prompt = ("", checked["prompt"], checked["lyrics"], str(checked["reference"] or ""))
+        rows.setdefault((checked["group"],) if checked["group"] else prompt, []).append(checked)
     for number, members in enumerate(rows.values(), 1):
         yield _group(members, number)
-
-
-def _metadata_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
-    if source.suffix == ".jsonl":
-        return json_files.json_lines(source)
-    return csv_files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
 
 
 def _check_row(folder: Path, line: str, cells: dict[str, Any]) -> dict[str, Any] | RowProblem:
@@ -207,9 +191,9 @@ def _check_row(folder: Path, line: str, cells: dict[str, Any]) -> dict[str, Any]
     reference = values["reference"] and source_files.resolve_below(
         folder, values["reference"], row=line, field=_REFERENCE
     )
-    for found in (path, reference):
-        if isinstance(found, RowProblem):
-            return found
+    for resolved in (path, reference):
+        if isinstance(resolved, RowProblem):
+            return resolved
     return {**values, "line": line, "path": path, "reference": reference or None}
 
 
@@ -276,22 +260,24 @@ def rank_groups(
 ) -> list[RankedGroup]:
     """Score all candidates of all prompts. Raises SetupError, and InvalidInput where the scorer has no output that `by`
     names."""
-    sounds = _sounds(groups)
+    paths = {path for group in groups for path in (*group.paths, group.reference) if path}
+    seconds = seconds_of(paths)
+    sounds = {path: Sound(sound_sha256(path), path, seconds[path]) for path in sorted(paths)}
     places = [(group, place) for group in groups for place in range(len(group.names))]
     rows = [
         Row(str(key), (group.names[place],), (group.prompt,), (group.paths[place],))
         for key, (group, place) in enumerate(places)
     ]
-    found: dict[int, RankedCandidate] = {}
-    for batch in even_batches(rows, {path: sound.seconds for path, sound in sounds.items()}, metric.limits):
+    ranked: dict[int, RankedCandidate] = {}
+    for batch in even_batches(rows, seconds, metric.limits):
         keys = [int(row.id) for row in batch]
         examples = [_example(key, *places[key], sounds) for key in keys]
         for row, outcome in zip(batch, score_batch(metric, examples), strict=True):
             readings = {name: reading.value for name, reading in outcome.readings.items()}
-            value = None if outcome.fault else _value(readings, by)
-            found[int(row.id)] = RankedCandidate(row.audio[0], readings, value, None, outcome.fault)
-        on_progress(len(found), len(rows))
-    candidates = iter([found[key] for key in range(len(rows))])
+            value = None if outcome.fault else criterion(readings, by)
+            ranked[int(row.id)] = RankedCandidate(row.audio[0], readings, value, None, outcome.fault)
+        on_progress(len(ranked), len(rows))
+    candidates = iter([ranked[key] for key in range(len(rows))])
     return [_rank_group(group, [next(candidates) for _ in group.names], ns) for group in groups]
 
 
@@ -309,22 +295,12 @@ def write_ranking(
         raise InvalidInput(f"{target} cannot be written: {error.strerror}. Name another target.") from error
 
 
-def _value(readings: Mapping[str, float], by: Sequence[str]) -> float:
-    try:
-        return criterion(readings, by)
-    except KeyError as error:
-        raise InvalidInput(f"This scorer has no output {error}; it has {', '.join(readings)}.") from error
-
-
 def _rank_group(
     group: CandidateGroup, candidates: Sequence[RankedCandidate], ns: Sequence[int]
 ) -> RankedGroup:
     values = [candidate.value for candidate in candidates]
-    placed = tuple(
-        RankedCandidate(each.name, each.readings, each.value, rank, each.fault)
-        for each, rank in zip(candidates, ranks(values), strict=True)
-    )
-    return RankedGroup(group, placed, {n: best_of_first(values, n) for n in ns})
+    ranked = [replace(each, rank=rank) for each, rank in zip(candidates, ranks(values), strict=True)]
+    return RankedGroup(group, tuple(ranked), {n: best_of_first(values, n) for n in ns})
 
 
 def _gain(ranked: Sequence[RankedGroup], n: int) -> Gain:
@@ -337,13 +313,6 @@ def _gain(ranked: Sequence[RankedGroup], n: int) -> Gain:
     values = [candidate.value for candidate in chosen if candidate.value is not None]
     n_fewer = sum(len(each.candidates) < n for each in ranked)
     return Gain(n, fmean(values) if values else None, readings, len(chosen), n_fewer)
-
-
-def _sounds(groups: Sequence[CandidateGroup]) -> dict[Path, Sound]:
-    paths = {path for group in groups for path in group.paths}
-    paths |= {group.reference for group in groups if group.reference}
-    seconds = seconds_of(paths)
-    return {path: Sound(sound_sha256(path), path, seconds[path]) for path in sorted(paths)}
 
 
 def _example(key: int, group: CandidateGroup, place: int, sounds: Mapping[Path, Sound]) -> Example:
@@ -360,46 +329,21 @@ def _example(key: int, group: CandidateGroup, place: int, sounds: Mapping[Path, 
 def _as_csv(ranked: Sequence[RankedGroup], ns: Sequence[int]) -> str:
     """A row for each candidate, in the order of the folder; `best_of` names each N that it is the best of."""
     outputs = list(dict.fromkeys(name for each in ranked for one in each.candidates for name in one.readings))
-    written = io.StringIO(newline="")
-    writer = csv.writer(written, lineterminator="\r\n")
-    writer.writerow(
-        [
-            "group",
-            "prompt",
-            "audio",
-            *map(escape_formula, outputs),
-            "criterion",
-            "rank",
-            "best_of",
-            "fault",
-            "reason",
-        ]
-    )
+    columns = ["group", "prompt", "audio", *outputs, "criterion", "rank", "best_of", "fault", "reason"]
+    rows: list[list[Any]] = []
     for each in ranked:
         for place, one in enumerate(each.candidates):
+            scores = [one.readings.get(name) for name in outputs]
             chosen = " ".join(str(n) for n in ns if each.best[n] == place)
             fault = (one.fault.code, one.fault.message) if one.fault else ("", "")
-            named = [escape_formula(text) for text in (each.group.name, each.group.prompt, one.name)]
-            scores = [one.readings.get(name, "") for name in outputs]
-            writer.writerow(
-                [
-                    *named,
-                    *scores,
-                    _or_empty(one.value),
-                    _or_empty(one.rank),
-                    chosen,
-                    *map(escape_formula, fault),
-                ]
+            rows.append(
+                [each.group.name, each.group.prompt, one.name, *scores, one.value, one.rank, chosen, *fault]
             )
-    return written.getvalue()
-
-
-def _or_empty(value: float | None) -> float | str:
-    return "" if value is None else value
+    return csv_text(columns, rows)
 
 
 def _as_json(ranked: Sequence[RankedGroup], scorer: Mapping[str, Any], ns: Sequence[int]) -> str:
-    found = {
+    ranking = {
         "scorer": dict(scorer),
         "gains": [
             {
@@ -427,4 +371,4 @@ def _as_json(ranked: Sequence[RankedGroup], scorer: Mapping[str, Any], ns: Seque
             for each in ranked
         ],
     }  # fmt: skip
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(ranking, indent=1, ensure_ascii=False) + "\n"

@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -77,17 +78,17 @@ class ScoredLine:
         return {**named, **self.scores, "fault": self.fault, "reason": self.reason, **bounded, **details}
 
     @classmethod
-    def from_flat(cls, found: Mapping[str, Any]) -> ScoredLine:
+    def from_flat(cls, cells: Mapping[str, Any]) -> ScoredLine:
         """Raises KeyError, TypeError and ValueError where `flat` did not write it."""
         return cls(
-            str(found["id"]),
-            tuple(str(found[name]) for name in ("audio", "audio2") if found.get(name)),
-            tuple(str(found[name]) for name in ("text", "text2") if found.get(name)),
-            {name: float(found[name]) for name in found if name not in _NOT_SCORES and found[name] != ""},
-            str(found["fault"]),
-            str(found["reason"]),
-            tuple(found.get("bounded") or ()),
-            found.get("details") or {},
+            str(cells["id"]),
+            tuple(str(cells[name]) for name in ("audio", "audio2") if cells.get(name)),
+            tuple(str(cells[name]) for name in ("text", "text2") if cells.get(name)),
+            {name: float(cells[name]) for name in cells if name not in _NOT_SCORES and cells[name] != ""},
+            str(cells["fault"]),
+            str(cells["reason"]),
+            tuple(cells.get("bounded") or ()),
+            cells.get("details") or {},
         )
 
 
@@ -109,27 +110,28 @@ def as_csv(lines: Sequence[ScoredLine]) -> str:
     if any(line.bounded for line in lines):
         columns.append("bounded")
     columns += _FAULT_COLUMNS
+    return csv_text(columns, ([row.get(name, "") for name in columns] for row in rows))
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Texts escaped against CSV injection; None is an empty cell."""
     written = io.StringIO(newline="")
     # With another end of line the writer leaves a lone carriage return unquoted, which ends the row for readers.
     writer = csv.writer(written, lineterminator="\r\n")
-    writer.writerow([escape_formula(name) for name in columns])
-    writer.writerows([_escape_cell(row.get(name, "")) for name in columns] for row in rows)
+    for row in (columns, *rows):
+        writer.writerow([escape_formula(cell) if isinstance(cell, str) else cell for cell in row])
     return written.getvalue()
 
 
 def from_csv(text: str) -> list[ScoredLine]:
     """Raises what `from_json_lines` does, and csv.Error."""
-    found = []
+    lines = []
     for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
         cells: dict[str, Any] = {unescape_formula(name): unescape_formula(cell) for name, cell in row.items()}
         if bounded := cells.get("bounded"):
             cells["bounded"] = bounded.split(_SEPARATOR)
-        found.append(ScoredLine.from_flat(cells))
-    return found
-
-
-def _escape_cell(value: Any) -> Any:
-    return escape_formula(value) if isinstance(value, str) else value
+        lines.append(ScoredLine.from_flat(cells))
+    return lines
 
 
 def _numbered(name: str, values: Sequence[str]) -> dict[str, str]:
@@ -163,22 +165,18 @@ class Target:
             raise InvalidInput(
                 f"{self.path} cannot be written: {error.strerror}. Name another target."
             ) from error
-        try:
+        with ExitStack() as on_error:
+            on_error.enter_context(self._file)
             self._lock()
-            self._open_locked()
-        except BaseException:
-            self._file.close()
-            raise
+            on_error.callback(self._remove_empty_partial)
+            self._require_same_scorer()
+            self._lines = self._stored_lines()
+            on_error.pop_all()
         return self
 
-    def _open_locked(self) -> None:
-        try:
-            self._same_scorer()
-            self._lines = self._kept()
-        except BaseException:
-            if not self._partial.stat().st_size:
-                self._partial.unlink()
-            raise
+    def _remove_empty_partial(self) -> None:
+        if not self._partial.stat().st_size:
+            self._partial.unlink()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -218,33 +216,39 @@ class Target:
         if not ours:
             raise Conflict(f"Another process writes to {self.path.name}. Wait for it, or stop it.")
 
-    def _same_scorer(self) -> None:
+    def _require_same_scorer(self) -> None:
         """The scorer is on record before the first score is."""
         begun = self.path.exists() or self._partial.stat().st_size > 0
-        mine = {"digest": identity_digest(self._identity), "identity": dict(self._identity)}
+        identity = json.dumps(self._identity, sort_keys=True, ensure_ascii=False)
+        digest = hashlib.sha256(identity.encode()).hexdigest()
         theirs = _read_json(self._scorer).get("digest") if self._scorer.exists() else None
-        if begun and theirs != mine["digest"]:
+        if begun and theirs != digest:
             whose = "another scorer, or another version of it" if theirs else "something else"
             raise InvalidInput(
                 f"{self.path.name} was written by {whose}. Name another target, or move this one away."
             )
-        if theirs != mine["digest"]:
+        if theirs != digest:
+            mine = {"digest": digest, "identity": dict(self._identity)}
             _replace_file(self._scorer, json.dumps(mine, indent=1, ensure_ascii=False) + "\n")
 
-    def _kept(self) -> dict[str, ScoredLine]:
-        lines = _read_lines(self.path) if self.path.exists() else []
+    def _stored_lines(self) -> dict[str, ScoredLine]:
+        lines = []
+        if self.path.exists():
+            # Not read_text, which takes every carriage return for an end of line.
+            text = self.path.read_bytes().decode("utf-8-sig", errors="replace")
+            lines = _parse_lines(self.path.name, text, as_csv=self.path.suffix == ".csv")
         self._file.seek(0)
         whole, _, torn = self._file.read().rpartition(b"\n")
         # The last line may have been cut off by a crash; its row is scored again.
         self._file.truncate(self._file.tell() - len(torn))
         lines += _parse_lines(self._partial.name, whole.decode(errors="replace"), as_csv=False)
-        found = {line.id: line for line in lines}
-        if strangers := sorted(found.keys() - {row.id for row in self._rows}):
+        by_id = {line.id: line for line in lines}
+        if strangers := sorted(by_id.keys() - {row.id for row in self._rows}):
             raise InvalidInput(
                 f"{self.path.name} holds {len(strangers)} rows that the source does not, {strangers[0]!r} first. "
                 "Name another target: these would be lost."
             )
-        return found
+        return by_id
 
     def _in_order(self) -> str:
         return as_csv(self.lines) if self.path.suffix == ".csv" else as_json_lines(self.lines)
@@ -258,16 +262,6 @@ def check_target(path: Path) -> None:
         raise InvalidInput(f"There is no folder {path.parent}. Make it first.")
 
 
-def identity_digest(identity: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-def _read_lines(path: Path) -> list[ScoredLine]:
-    # Not read_text, which takes every carriage return for an end of line.
-    text = path.read_bytes().decode("utf-8-sig", errors="replace")
-    return _parse_lines(path.name, text, as_csv=path.suffix == ".csv")
-
-
 def _parse_lines(name: str, text: str, *, as_csv: bool) -> list[ScoredLine]:
     try:
         return from_csv(text) if as_csv else from_json_lines(text)
@@ -279,10 +273,10 @@ def _parse_lines(name: str, text: str, *, as_csv: bool) -> list[ScoredLine]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _encoded(text: str) -> bytes:
@@ -323,15 +317,15 @@ def score_file(
     InvalidInput before anything is scored, and SetupError.
     """
     rows = read_rows(source, reads=reads)
-    with Target(target, rows=rows, identity=metric.identity) as kept:
-        missing = kept.missing()
+    with Target(target, rows=rows, identity=metric.identity) as opened:
+        missing = opened.missing()
         seconds = seconds_of({path for row in missing for path in row.paths})
         n_settled = 0
         for batch, lines in _scored(metric, missing, seconds):
-            kept.append(lines)
+            opened.append(lines)
             n_settled += len(batch)
             on_progress(n_settled, len(missing))
-        faults = Counter(line.fault for line in kept.lines if line.fault)
+        faults = Counter(line.fault for line in opened.lines if line.fault)
     return Summary(len(rows), len(rows) - faults.total(), len(rows) - len(missing), dict(faults))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +20,7 @@ from scoring.metrics.registry import Reads
 COLUMNS = ("id", "audio", "audio2", "text", "text2")
 SOURCE_FORMATS = (".csv", ".tsv", ".jsonl")
 
-_SHOWN = 20
+SHOWN_PROBLEMS = 20
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 ParsedRow = tuple[str, dict[str, Any]] | RowProblem
@@ -43,16 +43,34 @@ def read_rows(source: Path, *, reads: Reads) -> list[Row]:
     if source.suffix not in SOURCE_FORMATS:
         raise InvalidInput(f"{source.name} is none of {', '.join(SOURCE_FORMATS)}. Save it as one of these.")
     checked = _CheckedRows(source.parent, reads)
-    problems = list(islice(checked.problems(_parsed_rows(source)), _SHOWN + 1))
-    if problems:
-        more = " Only the first are shown." if len(problems) > _SHOWN else ""
-        raise InvalidInput(
-            f"{source.name} cannot be scored as it is; nothing was.{more}",
-            problems=[_field_problem(problem) for problem in problems[:_SHOWN]],
+    if problems := list(islice(checked.problems(parsed_rows(source)), SHOWN_PROBLEMS + 1)):
+        raise refusal(
+            f"{source.name} cannot be scored as it is; nothing was.",
+            problems,
+            lambda problem: (f"row {problem.row}", f"{problem.problem}."),
         )
     if not checked.rows:
         raise InvalidInput(f"{source.name} holds no rows. Write one for each sound and text to compare.")
     return checked.rows
+
+
+def refusal(
+    message: str, problems: Sequence[RowProblem], words: Callable[[RowProblem], tuple[str, str]]
+) -> InvalidInput:
+    """With the first of the problems; `words` are each one's place, to which its field is added, and its sentence."""
+    more = " Only the first are shown." if len(problems) > SHOWN_PROBLEMS else ""
+    listed = []
+    for problem in problems[:SHOWN_PROBLEMS]:
+        place, sentence = words(problem)
+        where = f"{place}, {problem.field}" if problem.field else place
+        listed.append(FieldProblem(where, sentence, problem.remedy))
+    return InvalidInput(f"{message}{more}", problems=listed)
+
+
+def parsed_rows(source: Path) -> Iterator[ParsedRow]:
+    if source.suffix == ".jsonl":
+        return json_files.json_lines(source)
+    return csv_files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
 
 
 def seconds_of(paths: set[Path]) -> dict[Path, float]:
@@ -70,24 +88,25 @@ class _CheckedRows:
         self._row_of_id: dict[str, str] = {}
         self._unknown: set[str] = set()
 
-    def problems(self, found: Iterator[ParsedRow]) -> Iterator[RowProblem]:
+    def problems(self, entries: Iterator[ParsedRow]) -> Iterator[RowProblem]:
         """The problem of each faulty row; the others are collected."""
-        for number, entry in enumerate(found, 1):
+        for number, entry in enumerate(entries, 1):
             if isinstance(entry, RowProblem):
                 yield entry
                 continue
             line, cells = entry
-            values = {name: _text(cells.get(name)) for name in COLUMNS}
+            values = {name: "" if cells.get(name) is None else str(cells[name]).strip() for name in COLUMNS}
             values["id"] = values["id"] or str(number)
             # First of all, since the others could not be printed with it.
             problems = list(_character_problems(line, cells)) or [
-                *self._column_problems(line, cells), *self._id_problems(line, values),
-                *self._sound_problems(line, values), *self._text_problems(line, values),
-                *self._pair_problems(line, values),
+                *self._column_problems(line, cells), *self._value_problems(line, values)
             ]  # fmt: skip
             yield from problems
             if not problems:
-                self.rows.append(self._row(values))
+                audio = tuple(values[name] for name in ("audio", "audio2") if values[name])
+                texts = tuple(values[name] for name in ("text", "text2") if values[name])
+                paths = tuple((self._folder / name).resolve() for name in audio)
+                self.rows.append(Row(values["id"], audio, texts, paths))
 
     def _column_problems(self, line: str, cells: dict[str, Any]) -> Iterator[RowProblem]:
         for name, value in cells.items():
@@ -97,43 +116,26 @@ class _CheckedRows:
             elif isinstance(value, bool) or not isinstance(value, str | int | None):
                 yield RowProblem(line, name, "is not a text", "Write it in quotes.")
 
-    def _id_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
+    def _value_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
         first = self._row_of_id.setdefault(values["id"], line)
         if first != line:
             yield RowProblem(line, "id", f"{values['id']} is row {first}'s", "Give every row its own id.")
-
-    def _sound_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
         if not values["audio"]:
             yield RowProblem(line, "audio", "is missing", "Name a sound file, relative to this file.")
         for name in ("audio", "audio2"):
             if values[name] and ("\0" in values[name] or not (self._folder / values[name]).is_file()):
                 remedy = f"Put it there, or mend the path; it starts from {self._folder.resolve()}."
                 yield RowProblem(line, name, f"{values[name]!r} is not there", remedy)
-
-    def _text_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
         if not values["text"]:
             yield RowProblem(line, "text", "is missing", "Write the text that the sound should fit.")
-
-    def _pair_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
         seconds = [name for name in ("audio2", "text2") if values[name]]
         if self._reads is Reads.SINGLE and seconds:
-            remedy = "Leave it empty, or use a scorer for pairs."
-            yield RowProblem(
-                line, seconds[0], "is given, and this scorer takes one sound and one text", remedy
-            )
+            problem = "is given, and this scorer takes one sound and one text"
+            yield RowProblem(line, seconds[0], problem, "Leave it empty, or use a scorer for pairs.")
         if self._reads is Reads.PAIR and len(seconds) != 1:
-            how = "both are given" if seconds else "neither is given"
-            yield RowProblem(
-                line,
-                "audio2, text2",
-                how,
-                "Give the second sound or the second text: this scorer compares two.",
-            )
-
-    def _row(self, values: dict[str, str]) -> Row:
-        audio = tuple(values[name] for name in ("audio", "audio2") if values[name])
-        texts = tuple(values[name] for name in ("text", "text2") if values[name])
-        return Row(values["id"], audio, texts, tuple((self._folder / name).resolve() for name in audio))
+            problem = "both are given" if seconds else "neither is given"
+            remedy = "Give the second sound or the second text: this scorer compares two."
+            yield RowProblem(line, "audio2, text2", problem, remedy)
 
 
 def _character_problems(line: str, cells: dict[str, Any]) -> Iterator[RowProblem]:
@@ -145,21 +147,6 @@ def _character_problems(line: str, cells: dict[str, Any]) -> Iterator[RowProblem
                 shown = name.encode(errors="backslashreplace").decode()
                 yield RowProblem(line, shown, what, "Write the whole character, or leave it out.")
                 break
-
-
-def _parsed_rows(source: Path) -> Iterator[ParsedRow]:
-    if source.suffix == ".jsonl":
-        return json_files.json_lines(source)
-    return csv_files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip()
-
-
-def _field_problem(problem: RowProblem) -> FieldProblem:
-    where = f"row {problem.row}, {problem.field}" if problem.field else f"row {problem.row}"
-    return FieldProblem(where, f"{problem.problem}.", problem.remedy)
 
 
 def _seconds(path: Path) -> float:

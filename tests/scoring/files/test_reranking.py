@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.errors import InvalidInput
 from scoring.files.best_of_n import best_of_first, criterion, ranks
 
 
@@ -11,7 +12,7 @@ def test_the_criterion_is_the_mean_of_alignment_and_musicality() -> None:
     readings = {"alignment": 1.0, "musicality": -0.5}
     assert criterion(readings) == 0.25
     assert criterion(readings, ["musicality"]) == -0.5
-    with pytest.raises(KeyError, match="beauty"):
+    with pytest.raises(InvalidInput, match="no output 'beauty'; it has alignment, musicality"):
         criterion(readings, ["beauty"])
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from annotation.errors import Conflict, InvalidInput
-from scoring.files import score_file
-from scoring.files.file_scoring import Summary, Target, even_batches
+from scoring.files.file_scoring import Summary, Target, even_batches, score_file
 from scoring.files.source import Row
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, SetupError
 from scoring.metrics.registry import Reads, Runtime, open_metric
