@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -300,10 +301,10 @@ def entry(name: str) -> MetricEntry:
 def validate_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a metric, defaults filled in. Texts are accepted where numbers, flags and lists are wanted, as
     forms and command lines write them. Raises OptionError."""
-    found = parse_options(entry(name).options, given, of=name)
+    options = parse_options(entry(name).options, given, of=name)
     if entry(name).checks:
-        _import_object(entry(name).checks)(found)
-    return found
+        _import_object(entry(name).checks)(options)
+    return options
 
 
 def parse_options(options: Sequence[Option], given: Mapping[str, Any], *, of: str) -> dict[str, Any]:
@@ -331,7 +332,7 @@ def _parse_value(option: Option, given: Any) -> Any:
         if option.required:
             raise OptionError(option.name, "is missing")
         return option.default
-    value = _READERS[option.kind](option, given)
+    value = _read(option, given)
     if fault := _bounds_fault(option, value):
         raise OptionError(option.name, fault)
     return value
@@ -351,67 +352,41 @@ def _bounds_fault(option: Option, value: Any) -> str:
     return ""
 
 
-def _text(option: Option, given: Any) -> str:
-    if not isinstance(given, str):
-        raise OptionError(option.name, "must be a text")
-    return given.strip()
-
-
-def _texts(option: Option, given: Any) -> list[str]:
-    parts = given.split(",") if isinstance(given, str) else given
-    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise OptionError(option.name, "must be a list of texts, or texts with commas between them")
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _number(option: Option, given: Any) -> int:
-    try:
-        if isinstance(given, bool | float):
-            raise ValueError
-        return int(given)
-    except (TypeError, ValueError):
-        raise OptionError(option.name, f"{given!r} is not a whole number") from None
-
-
-def _decimal(option: Option, given: Any) -> float:
-    try:
-        if isinstance(given, bool):
-            raise ValueError
-        found = float(given)
-    except (TypeError, ValueError):
-        raise OptionError(option.name, f"{given!r} is not a number") from None
-    if not math.isfinite(found):
-        raise OptionError(option.name, f"{given!r} is not a number")
-    return found
-
-
-def _choice(option: Option, given: Any) -> str:
-    if given not in option.choices:
-        raise OptionError(option.name, f"{given!r} is not one of {', '.join(option.choices)}")
-    return str(given)
-
-
-def _flag(option: Option, given: Any) -> bool:
-    words = {True: True, False: False, "true": True, "yes": True, "1": True, "on": True}
-    words |= {"false": False, "no": False, "0": False, "off": False}
-    found = words.get(given.lower() if isinstance(given, str) else given)
-    if found is None:
-        raise OptionError(option.name, f"{given!r} is not a yes or no")
-    return found
-
-
-def _table(option: Option, given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise OptionError(option.name, "must be a table, as parsed from a prompt file")
-    return dict(given)
-
-
-_READERS: dict[str, Callable[[Option, Any], Any]] = {
-    "text": _text,
-    "texts": _texts,
-    "number": _number,
-    "decimal": _decimal,
-    "choice": _choice,
-    "flag": _flag,
-    "table": _table,
+_FLAGS = {True: True, False: False, "true": True, "yes": True, "1": True, "on": True}
+_FLAGS |= {"false": False, "no": False, "0": False, "off": False}
+_REFUSALS = {
+    "text": "must be a text",
+    "texts": "must be a list of texts, or texts with commas between them",
+    "number": "{value!r} is not a whole number",
+    "decimal": "{value!r} is not a number",
+    "choice": "{value!r} is not one of {choices}",
+    "flag": "{value!r} is not a yes or no",
+    "table": "must be a table, as parsed from a prompt file",
 }
+
+
+def _read(option: Option, value: Any) -> Any:
+    match option.kind:
+        case "text" if isinstance(value, str):
+            return value.strip()
+        case "texts":
+            parts = value.split(",") if isinstance(value, str) else value
+            if isinstance(parts, list | tuple) and all(isinstance(part, str) for part in parts):
+                return [part.strip() for part in parts if part.strip()]
+        case "number" if not isinstance(value, bool | float):
+            with suppress(TypeError, ValueError):
+                return int(value)
+        case "decimal" if not isinstance(value, bool):
+            with suppress(TypeError, ValueError):
+                if math.isfinite(number := float(value)):
+                    return number
+        case "choice" if value in option.choices:
+            return str(value)
+        case "flag":
+            flag = _FLAGS.get(value.lower() if isinstance(value, str) else value)
+            if flag is not None:
+                return flag
+        case "table" if isinstance(value, Mapping):
+            return dict(value)
+    refusal = _REFUSALS[option.kind].format(value=value, choices=", ".join(option.choices))
+    raise OptionError(option.name, refusal)

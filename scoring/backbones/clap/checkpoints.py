@@ -8,7 +8,6 @@ roberta-base. Everything but head counts of the text encoder is read from the sh
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import re
 import shlex
@@ -81,10 +80,17 @@ class LaionClap:
     mel_filters: np.ndarray[Any, np.dtype[np.float64]] | None
 
 
-def laion_file(name: str, checkpoints: Path | None) -> Path | None:
+def laion_file(name: str, folder: Path | None) -> Path | None:
     """The file that a name of Table 28 or a path to a .pt file means, None if it means neither. Raises SetupError."""
-    if name in LAION_CHECKPOINTS:
-        return _in_folder(name, checkpoints)
+    if files := LAION_CHECKPOINTS.get(name):
+        there = [folder / file for file in files if folder is not None and (folder / file).is_file()]
+        if there:
+            return there[0]
+        raise SetupError(
+            f"The checkpoint {name} is not on this machine. Put {files[0]} into {folder or 'a folder'}, or set "
+            "CONCORD_CHECKPOINTS to the folder that has it; where there is a network: hf download "
+            f"{_PUBLISHED_IN} {files[0]} --local-dir FOLDER"
+        )
     if not name.endswith((".pt", ".pth")):
         return None
     path = Path(name).expanduser()
@@ -114,7 +120,7 @@ def load_laion(path: Path) -> LaionClap:
 
 def rename_laion_weights(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The weights by the names ClapModel has for them; query, key and value, stacked by LAION, apart."""
-    found: dict[str, torch.Tensor] = {}
+    renamed: dict[str, torch.Tensor] = {}
     for name, tensor in state.items():
         if _UNUSED.match(name):
             continue
@@ -122,23 +128,10 @@ def rename_laion_weights(state: Mapping[str, torch.Tensor]) -> dict[str, torch.T
             name = pattern.sub(new, name)
         if ".qkv." in name:
             for part, third in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
-                found[name.replace(".qkv.", f".{part}.")] = third
+                renamed[name.replace(".qkv.", f".{part}.")] = third
         else:
-            found[name] = tensor
-    return found
-
-
-def _in_folder(name: str, checkpoints: Path | None) -> Path:
-    files = LAION_CHECKPOINTS[name]
-    if checkpoints is not None:
-        for file in files:
-            if (checkpoints / file).is_file():
-                return checkpoints / file
-    where = f"into {checkpoints}" if checkpoints else "into a folder"
-    raise SetupError(
-        f"The checkpoint {name} is not on this machine. Put {files[0]} {where}, or set CONCORD_CHECKPOINTS to the "
-        f"folder that has it; where there is a network: hf download {_PUBLISHED_IN} {files[0]} --local-dir FOLDER"
-    )
+            renamed[name] = tensor
+    return renamed
 
 
 def _read_state(path: Path) -> dict[str, torch.Tensor]:
@@ -198,14 +191,13 @@ def _infer_config(state: Mapping[str, torch.Tensor]) -> ClapConfig:
 
 
 def _count(state: Mapping[str, torch.Tensor], pattern: str) -> int:
-    return len({found[1] for name in state if (found := re.match(pattern, name))})
+    return len({match[1] for name in state if (match := re.match(pattern, name))})
 
 
 def _load_weights(model: ClapModel, weights: dict[str, torch.Tensor], path: Path) -> None:
-    given = {name for name in model.state_dict() if _UNUSED.match(name)}
-    wanted = set(model.state_dict()) - given
-    if wrong := sorted(wanted ^ set(weights)):
-        how = "lacks" if wrong[0] in wanted else "holds, and CLAP has no place for,"
+    expected = {name for name in model.state_dict() if not _UNUSED.match(name)}
+    if wrong := sorted(expected ^ set(weights)):
+        how = "lacks" if wrong[0] in expected else "holds, and CLAP has no place for,"
         raise SetupError(f"{path} {how} {wrong[0]} ({len(wrong)} weights differ). Download it again.")
     try:
         model.load_state_dict(weights, strict=False)
@@ -229,35 +221,35 @@ def open_clap(name: str, *, folder: Path | None, device: torch.device) -> ClapPa
     looked for. Raises SetupError."""
     file = laion_file(name, folder)
     parts = _from_hub(name, device) if file is None else _from_laion(file)
-    known, wanted = len(parts.tokenizer), parts.model.config.text_config.vocab_size
+    n_known, n_tokens = len(parts.tokenizer), parts.model.config.text_config.vocab_size
     # Where its files are missing, transformers makes an empty tokenizer and says nothing.
-    if not wanted / 2 < known <= wanted:
+    if not n_tokens / 2 < n_known <= n_tokens:
         raise SetupError(
-            f"The tokenizer for {name} knows {known} tokens, the model {wanted}. {_TOKENIZER_REMEDY}"
+            f"The tokenizer for {name} knows {n_known} tokens, the model {n_tokens}. {_TOKENIZER_REMEDY}"
         )
     return parts
 
 
 def _from_hub(name: str, device: torch.device) -> ClapParts:
-    found = checkpoints.find_checkpoint(name)
-    if found.model_type != "clap":
+    checkpoint = checkpoints.find_checkpoint(name)
+    if checkpoint.model_type != "clap":
         raise SetupError(
-            f"{name} is a model of the kind {found.model_type or 'unknown'!r}; CLAPScore needs CLAP, such as "
+            f"{name} is a model of the kind {checkpoint.model_type or 'unknown'!r}; CLAPScore needs CLAP, such as "
             f"laion/clap-htsat-unfused, or one of {', '.join(LAION_CHECKPOINTS)}."
         )
-    if found.adapter is not None:
+    if checkpoint.adapter is not None:
         raise SetupError(
             f"{name} is an adapter, which cannot be applied to CLAP here. Merge it into its base first, and name the "
             "folder of the whole."
         )
-    model = load_model("ClapModel", found, dtype=torch.float32, device=device, attention="eager")
+    model = load_model("ClapModel", checkpoint, dtype=torch.float32, device=device, attention="eager")
     try:
-        processor = transformers.ClapProcessor.from_pretrained(found.folder, local_files_only=True)
+        processor = transformers.ClapProcessor.from_pretrained(checkpoint.folder, local_files_only=True)
     except (OSError, ValueError) as error:
         raise SetupError(
             f"{name} lacks the files of its feature extractor or tokenizer ({first_line(error)}). Download it again."
         ) from error
-    return ClapParts(model, processor.feature_extractor, processor.tokenizer, found.revision)
+    return ClapParts(model, processor.feature_extractor, processor.tokenizer, checkpoint.revision)
 
 
 def _from_laion(file: Path) -> ClapParts:
@@ -268,10 +260,10 @@ def _from_laion(file: Path) -> ClapParts:
     )
     if loaded.mel_filters is not None:
         extractor.mel_filters_slaney = loaded.mel_filters
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    tokenizer = _tokenizer(file.parent)
-    return ClapParts(loaded.model.requires_grad_(False), extractor, tokenizer, f"sha256:{digest}", pcm16=True)
+    weights = f"sha256:{checkpoints.file_digest(file)}"
+    return ClapParts(
+        loaded.model.requires_grad_(False), extractor, _tokenizer(file.parent), weights, pcm16=True
+    )
 
 
 def _tokenizer(beside: Path) -> Any:

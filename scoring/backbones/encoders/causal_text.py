@@ -21,7 +21,7 @@ from scoring.backbones.encoders.answer_texts import render_answer
 from scoring.backbones.encoders.contract import AnswerEncoder, TextFields
 from scoring.backbones.loading.adapters import apply_adapter, with_trainable_adapter
 from scoring.backbones.loading.checkpoints import Checkpoint
-from scoring.backbones.loading.pretrained import load_model
+from scoring.backbones.loading.pretrained import first_line, load_model
 from scoring.metrics.contract import ExampleError, SetupError
 from scoring.training.contract import RatedAnswer
 
@@ -71,10 +71,10 @@ class CausalText(AnswerEncoder):
 
     def prepare(self, answers: Sequence[RatedAnswer]) -> list[torch.Tensor]:
         texts = [render_answer(answer, wording=self._wording, fields=self._fields) for answer in answers]
-        found: list[list[int]] = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-        for tokens in found:
+        ids: list[list[int]] = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+        for tokens in ids:
             self._check(tokens)
-        return [torch.tensor(tokens) for tokens in found]
+        return [torch.tensor(tokens) for tokens in ids]
 
     def size(self, prepared: torch.Tensor) -> int:
         return len(prepared)
@@ -137,14 +137,16 @@ def open_tokenizer(folder: Path, model: Any) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise SetupError(f"There is no tokenizer in {folder}: {first[:300]} Download it again.") from error
-    known, wanted = len(tokenizer), model.get_input_embeddings().num_embeddings
+        raise SetupError(
+            f"There is no tokenizer in {folder}: {first_line(error)} Download it again."
+        ) from error
+    n_known, n_tokens = len(tokenizer), model.get_input_embeddings().num_embeddings
     # Where its files are missing, transformers may make an empty tokenizer and say nothing. Gemma 3's knows one token
     # more than its smaller models.
-    if not 0 < known <= wanted + 64:
+    if not 0 < n_known <= n_tokens + 64:
         raise SetupError(
-            f"The tokenizer in {folder} knows {known} tokens, the model {wanted}. Put the model's own tokenizer there."
+            f"The tokenizer in {folder} knows {n_known} tokens, the model {n_tokens}. Put the model's own tokenizer "
+            "there."
         )
     return tokenizer
 

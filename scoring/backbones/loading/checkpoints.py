@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +90,13 @@ def _checkpoint_in(
     folder: Path, *, name: str, revision: Callable[[Path], str], is_published: bool = False
 ) -> Checkpoint:
     if not (folder / _ADAPTER).is_file():
-        return Checkpoint(name, folder, _read_checked_config(folder), revision(folder), is_published)
+        if not (folder / "config.json").is_file():
+            raise SetupError(
+                f"{folder} is no checkpoint: it has no config.json. Give the folder that from_pretrained takes."
+            )
+        config = _read_json(folder / "config.json")
+        _check_weights(folder)
+        return Checkpoint(name, folder, config, revision(folder), is_published)
     if (folder.parent / "config.json").is_file():
         base = _checkpoint_in(folder.parent, name=folder.parent.name, revision=revision)
     else:
@@ -114,16 +120,6 @@ def _base_of_adapter(adapter: Path) -> Checkpoint:
     return base
 
 
-def _read_checked_config(folder: Path) -> dict[str, Any]:
-    if not (folder / "config.json").is_file():
-        raise SetupError(
-            f"{folder} is no checkpoint: it has no config.json. Give the folder that from_pretrained takes."
-        )
-    config = _read_json(folder / "config.json")
-    _check_weights(folder)
-    return config
-
-
 def _check_weights(folder: Path) -> None:
     index = folder / "model.safetensors.index.json"
     named = {folder / name for name in _read_json(index)["weight_map"].values()} if index.is_file() else set()
@@ -142,10 +138,10 @@ def _check_weights(folder: Path) -> None:
             ) from error
 
 
-def download_from_hub(repository: str, *, wanted: Sequence[str] = _DOWNLOADED) -> Path:
+def download_from_hub(repository: str, *, patterns: Sequence[str] = _DOWNLOADED) -> Path:
     """The folder of a published model on this machine, downloaded where it is not there. Raises SetupError."""
     try:
-        return Path(snapshot_download(repository, allow_patterns=list(wanted)))
+        return Path(snapshot_download(repository, allow_patterns=list(patterns)))
     except GatedRepoError as error:
         raise SetupError(
             f"{repository} is gated: accept its terms on its page, then set HF_TOKEN to a token of that account."
@@ -163,29 +159,25 @@ def download_from_hub(repository: str, *, wanted: Sequence[str] = _DOWNLOADED) -
 
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SetupError(f"{file} cannot be read: {error}. Download it again.") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise SetupError(f"{file} is not what it should be: a JSON object. Download it again.")
-    return found
+    return content
 
 
 def _folder_digest(folder: Path) -> str:
     """Over names and contents, however the folder itself is called."""
-    files = list(_digested_files(folder))
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in _DIGESTED and file.is_file()]
     with ThreadPoolExecutor() as pool:
-        digests = list(pool.map(_file_digest, files))
+        digests = list(pool.map(file_digest, files))
     return hashlib.sha256(
         "".join(f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True)).encode()
     ).hexdigest()
 
 
-def _digested_files(folder: Path) -> Iterator[Path]:
-    return (file for file in sorted(folder.iterdir()) if file.suffix in _DIGESTED and file.is_file())
-
-
-def _file_digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
@@ -196,15 +188,15 @@ def _file_digest(file: Path) -> str:
 def find_model_folder(name: str, *, below: Path | None, files: Sequence[str]) -> Path:
     """The folder that `name` means: a path, a name below the folder of checkpoints, or a model on the hub, of which
     only `files` (patterns) are downloaded. Raises SetupError."""
-    given = Path(name).expanduser()
-    places = [given] if given.is_absolute() or below is None else [below / given, given]
+    path = Path(name).expanduser()
+    places = [path] if path.is_absolute() or below is None else [below / path, path]
     for place in places:
         if place.is_dir():
             return place.resolve()
     if is_hub_name(name):
         owner, repository, *inner = name.split("/")
-        return download_from_hub(f"{owner}/{repository}", wanted=files).joinpath(*inner)
-    looked = f" nor below {below}" if below is not None and not given.is_absolute() else ""
+        return download_from_hub(f"{owner}/{repository}", patterns=files).joinpath(*inner)
+    looked = f" nor below {below}" if below is not None and not path.is_absolute() else ""
     raise SetupError(
         f"There is no folder {name}{looked}. Give the folder of a trained model, or the name of one on the hub, as "
         "owner/name."

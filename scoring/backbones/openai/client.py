@@ -6,7 +6,8 @@ import json
 import os
 import random
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import httpx2
 
@@ -27,6 +28,8 @@ RETRY_FOR_S = 120.0
 _TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
 
 _LONGEST_MESSAGE = 200
+
+T = TypeVar("T")
 
 
 class _TransientError(Exception):
@@ -55,80 +58,80 @@ class ApiClient:
         Raises ExampleError `server_unreachable` where no answer came, `server_refused` where it is an error; SetupError
         where the key, the address or the model is wrong, which concerns every request.
         """
-        content = None if body is None else json.dumps(body).encode()
+        return self._with_retry(lambda: self._once(f"{self.base}{path}", body))
+
+    def attempt(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer to a POST of what only some servers offer; None where this one does not, or does not answer."""
+        try:
+            return self._with_retry(lambda: self._optional(url, body))
+        except ExampleError:
+            return None
+
+    def _with_retry(self, request: Callable[[], T]) -> T:
+        """Raises ExampleError with the last transient error."""
         began = time.monotonic()
         for attempt in range(1, TRIES + 1):
             try:
-                return self._once(f"{self.base}{path}", content)
+                return request()
             except _TransientError as again:
                 if attempt == TRIES or time.monotonic() - began > RETRY_FOR_S:
                     raise ExampleError(*again.fault) from again
                 time.sleep(_backoff_seconds(attempt, again.after))
         raise AssertionError("the last try returns or raises")
 
-    def attempt(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer to a POST of what only some servers offer; None where this one does not, or does not answer."""
-        for attempt in range(1, TRIES + 1):
-            try:
-                response = self._client.post(url, json=body)
-                if response.status_code < 500:
-                    found = response.json()
-                    return found if isinstance(found, dict) else None
-            except ValueError:
-                return None
-            except httpx2.HTTPError:
-                pass
-            time.sleep(_backoff_seconds(attempt, None))
-        return None
-
-    def _once(self, url: str, content: bytes | None) -> dict[str, Any]:
+    def _request(self, url: str, body: dict[str, Any] | None) -> httpx2.Response:
+        content = None if body is None else json.dumps(body).encode()
         try:
-            response = self._client.request("GET" if content is None else "POST", url, content=content)
+            return self._client.request("GET" if content is None else "POST", url, content=content)
         except httpx2.HTTPError as error:
-            reason = self._said(str(error)) or type(error).__name__
+            reason = self._shown(str(error)) or type(error).__name__
             raise _TransientError("server_unreachable", f"No answer from {self.base}: {reason}.") from error
+
+    def _once(self, url: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        response = self._request(url, body)
         if response.status_code != 200:
             raise self._refusal(response)
-        try:
-            found = response.json()
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
+        payload = _json_of(response)
+        if not isinstance(payload, dict):
             raise _TransientError(
                 "server_refused", f"{self.base} answered with something that is no JSON object."
             )
-        return found
+        return payload
+
+    def _optional(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        response = self._request(url, body)
+        if response.status_code >= 500:
+            raise _TransientError("server_unreachable", str(response.status_code))
+        payload = _json_of(response)
+        return payload if isinstance(payload, dict) else None
 
     def _refusal(self, response: httpx2.Response) -> Exception:
         status = response.status_code
-        sentence = self._said(
-            _error_message(response)
-            or (_other_error_message(response) if is_operators_server(self.base) else "")
-        )
-        told = f"{status}: {sentence}" if sentence else str(status)
+        sentence = self._shown(_error_message(response, any_form=is_operators_server(self.base)))
+        answered = f"{status}: {sentence}" if sentence else str(status)
         if status in (401, 403):
             tail = (
                 f"does not accept the key in {KEY_VARIABLE}"
                 if self._key
                 else f"asks for a key: set {KEY_VARIABLE}, and {SERVER_VARIABLE} to the server that it is for"
             )
-            return SetupError(f"{self.base} {tail} ({told}).")
+            return SetupError(f"{self.base} {tail} ({answered}).")
         if status == 404:
             return SetupError(
-                f"{self.base} does not know what is asked of it ({told}). Check that the URL ends where the "
+                f"{self.base} does not know what is asked of it ({answered}). Check that the URL ends where the "
                 "API begins, mostly in /v1, and that the server still serves this model."
             )
         after = _retry_after(response)
         if status in (502, 503, 504):  # a proxy's: what stands behind it does not answer
             return _TransientError(
-                "server_unreachable", f"No answer from behind {self.base} ({told}).", after
+                "server_unreachable", f"No answer from behind {self.base} ({answered}).", after
             )
-        message = f"The server refused this one ({told})."
+        message = f"The server refused this one ({answered})."
         if status in (408, 425, 429) or status >= 500:
             return _TransientError("server_refused", message, after)
         return ExampleError("server_refused", message)
 
-    def _said(self, sentence: str) -> str:
+    def _shown(self, sentence: str) -> str:
         """A server's words as they may be shown: on one line, short, and without the key should they repeat it."""
         if self._key:
             sentence = sentence.replace(self._key, "…")
@@ -156,22 +159,24 @@ def is_operators_server(base: str) -> bool:
     return os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/") == base
 
 
-def _error_message(response: httpx2.Response) -> str:
-    """The message of an error in OpenAI's form: {"error": {"message"}}."""
-    try:
-        found = response.json()
-    except ValueError:
-        return ""
-    error = found.get("error") if isinstance(found, dict) else None
+def _error_message(response: httpx2.Response, *, any_form: bool) -> str:
+    """The message of an error in OpenAI's form: {"error": {"message"}}; or else, in any form: {"message"} as older
+    vLLM, {"detail"} as proxies, or all of it."""
+    payload = _json_of(response)
+    entries = payload if isinstance(payload, dict) else {}
+    error = entries.get("error")
     message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) else ""
-
-
-def _other_error_message(response: httpx2.Response) -> str:
-    """The message of an error in another form: {"message"} as older vLLM, {"detail"} as proxies, or all of it."""
-    try:
-        found = response.json()
-    except ValueError:
-        return response.text
-    inner = found.get("message") or found.get("detail") or found if isinstance(found, dict) else found
+    if isinstance(message, str) and (message or not any_form):
+        return message
+    if not any_form:
+        return ""
+    inner = response.text if payload is None else entries.get("message") or entries.get("detail") or payload
     return inner if isinstance(inner, str) else json.dumps(inner)
+
+
+def _json_of(response: httpx2.Response) -> Any:
+    """None where it is no JSON."""
+    try:
+        return response.json()
+    except ValueError:
+        return None

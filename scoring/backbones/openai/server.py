@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import base64
 import io
-import logging
 import math
 import os
 import threading
@@ -107,41 +106,41 @@ def parse_top_logprobs(answer: Mapping[str, Any]) -> dict[str, float]:
     try:
         # Two tokens may read alike once decoded; the likelier one stands first.
         entries = reversed(positions[0].get("top_logprobs") or [])
-        found = {str(entry["token"]): float(entry["logprob"]) for entry in entries}
+        listed = {str(entry["token"]): float(entry["logprob"]) for entry in entries}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ExampleError(
             "no_logprobs", f"The server's log-probabilities are not in the form of the API ({error!r})."
         ) from error
-    if not found:
+    if not listed:
         raise SetupError(
             "The server lists no likely tokens beside the one it chose (`top_logprobs`), and both answers are needed."
         )
-    return found
+    return listed
 
 
-def yes_no_logprobs(found: Mapping[str, float], answers: AnswerTokens) -> YesNoLogProbs:
+def yes_no_logprobs(listed: Mapping[str, float], answers: AnswerTokens) -> YesNoLogProbs:
     """The log-probabilities of both answers from a list of the likeliest tokens.
 
     A spelling that is not listed is no likelier than the least likely one that is. Raises ExampleError `no_logprobs`
     where neither answer is listed: then nothing is known of their ratio.
     """
-    if not any(spelling in found for spelling in (*answers.yes, *answers.no)):
-        likeliest = max(found, key=lambda token: found[token])
+    if not any(spelling in listed for spelling in (*answers.yes, *answers.no)):
+        likeliest = max(listed, key=lambda token: listed[token])
         raise ExampleError(
             "no_logprobs",
-            f"Neither answer is among the {len(found)} tokens that the server lists; the likeliest is {likeliest!r}. "
+            f"Neither answer is among the {len(listed)} tokens that the server lists; the likeliest is {likeliest!r}. "
             "The model does not answer with yes or no here, or spells them otherwise.",
         )
-    least = min(found.values())
-    yes, yes_bounded = _summed(found, answers.yes, least)
-    no, no_bounded = _summed(found, answers.no, least)
+    least = min(listed.values())
+    yes, yes_bounded = _summed(listed, answers.yes, least)
+    no, no_bounded = _summed(listed, answers.no, least)
     bounded = [name for name, is_bounded in (("yes", yes_bounded), ("no", no_bounded)) if is_bounded]
     return YesNoLogProbs(yes, no, tuple(bounded))
 
 
-def _summed(found: Mapping[str, float], spellings: Sequence[str], least: float) -> tuple[float, bool]:
+def _summed(listed: Mapping[str, float], spellings: Sequence[str], least: float) -> tuple[float, bool]:
     """The log of the spellings' summed probability, and whether it is no more than an upper bound."""
-    known = [found[spelling] for spelling in spellings if spelling in found]
+    known = [listed[spelling] for spelling in spellings if spelling in listed]
     n_unknown = len(spellings) - len(known)
     total = _log_sum(known)
     if not n_unknown or (known and math.log(n_unknown) + least - total < math.log(NEGLIGIBLE)):
@@ -168,7 +167,6 @@ def _first_choice(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-_log = logging.getLogger(__name__)
 _AnswerT = TypeVar("_AnswerT")
 
 CODE = 1
@@ -188,7 +186,8 @@ def open_server(url: str, *, runtime: Runtime) -> OpenAIServer:
     The key, where the server wants one, is read from CONCORD_SERVER_KEY; it goes to CONCORD_SERVER_URL alone.
     """
     base, model = check_address(url)
-    calls = ApiClient(base, key=_key_for(base), at_once=AT_ONCE)
+    key = os.environ.get(KEY_VARIABLE, "") if is_operators_server(base) else ""
+    calls = ApiClient(base, key=key, at_once=AT_ONCE)
     try:
         served = _served_models(calls)
     except ExampleError as error:
@@ -228,7 +227,7 @@ class OpenAIServer:
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
     ) -> list[Sequence[YesNoLogProbs] | Exception]:
         if answers not in self._tokens:
-            self._tokens[answers] = self._told(answers)
+            self._tokens[answers] = self._answer_tokens(answers)
 
         def one(sounds: Sequence[str], question: str) -> YesNoLogProbs:
             return self._yes_no(chat_messages(sounds, question, system=system), self._tokens[answers])
@@ -239,79 +238,75 @@ class OpenAIServer:
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
     ) -> list[Sequence[GeneratedText] | Exception]:
         def one(sounds: Sequence[str], question: str) -> GeneratedText:
-            said = chat_messages(sounds, question, system=system)
-            return parse_generated(self._chat(said, max_tokens=max_new_tokens))
+            messages = chat_messages(sounds, question, system=system)
+            return parse_generated(self._chat(messages, max_tokens=max_new_tokens))
 
         return self._each(hearings, one)
 
-    def _yes_no(self, said: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNoLogProbs:
-        asked = {"logprob_token_ids": tokens.ids} if tokens.ids else {}
+    def _yes_no(self, messages: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNoLogProbs:
+        chosen = {"logprob_token_ids": tokens.ids} if tokens.ids else {}
         try:
-            found = parse_top_logprobs(
-                self._chat(said, max_tokens=1, logprobs=True, top_logprobs=TOP_LOGPROBS, **asked)
+            listed = parse_top_logprobs(
+                self._chat(messages, max_tokens=1, logprobs=True, top_logprobs=TOP_LOGPROBS, **chosen)
             )
         except ExampleError as error:
             if "logprob" not in error.fault.message or error.fault.code != "server_refused":
                 raise
-            if not asked:
+            if not chosen:
                 raise SetupError(
                     f"{error.fault.message} The log-probabilities of {TOP_LOGPROBS} tokens are needed; vLLM gives "
                     "them unless it was started with a smaller --max-logprobs."
                 ) from error
             tokens.ids = []
-            return self._yes_no(said, tokens)
+            return self._yes_no(messages, tokens)
         counted = tokens.counted
-        if asked and not all(spelling in found for spelling in (*counted.yes, *counted.no)):
+        if chosen and not all(spelling in listed for spelling in (*counted.yes, *counted.no)):
             tokens.ids = []  # an older server, which lists its likeliest tokens all the same
-        return yes_no_logprobs(found, counted)
+        return yes_no_logprobs(listed, counted)
 
-    def _told(self, answers: AnswerTokens) -> _AnswerTokenIds:
+    def _answer_tokens(self, answers: AnswerTokens) -> _AnswerTokenIds:
         """The spellings that are one token for the server's tokenizer; all of them where it does not answer."""
         ids: dict[str, int] = {}
         for spelling in (*answers.yes, *answers.no):
             body = {"model": self._model, "prompt": spelling, "add_special_tokens": False}
-            told = self._calls.attempt(self._calls.base.removesuffix("/v1") + "/tokenize", body)
-            tokens = told.get("tokens") if told else None
+            payload = self._calls.attempt(self._calls.base.removesuffix("/v1") + "/tokenize", body) or {}
+            tokens = payload.get("tokens")
             if not isinstance(tokens, list):
                 return _AnswerTokenIds([], answers)
             if len(tokens) == 1 and isinstance(tokens[0], int):
                 ids[spelling] = tokens[0]
-        counted = AnswerTokens(
-            *(tuple(one for one in both if one in ids) for both in (answers.yes, answers.no))
-        )
-        return (
-            _AnswerTokenIds(list(ids.values()), counted)
-            if counted.yes and counted.no
-            else _AnswerTokenIds([], answers)
-        )
+        yes, no = (tuple(one for one in spellings if one in ids) for spellings in (answers.yes, answers.no))
+        if not yes or not no:
+            return _AnswerTokenIds([], answers)
+        return _AnswerTokenIds(list(ids.values()), AnswerTokens(yes, no))
 
-    def _chat(self, said: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
-        return self._calls.send(
-            "/chat/completions", {"model": self._model, "messages": said, "temperature": 0, **settings}
-        )
+    def _chat(self, messages: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
+        body = {"model": self._model, "messages": messages, "temperature": 0, **settings}
+        return self._calls.send("/chat/completions", body)
 
     def _each(
         self, hearings: Sequence[Hearing], one: Callable[[Sequence[str], str], _AnswerT]
     ) -> list[Sequence[_AnswerT] | Exception]:
         """`one(sounds, question)` for every question, AT_ONCE of them at a time."""
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="openai-server") as pool:
-            futures = [
-                [pool.submit(_answer, one, heard, question) for question in hearing.questions]
-                for hearing in hearings
-                for heard in [_EncodedSounds(hearing.sounds)]
-            ]
+            futures = []
+            for hearing in hearings:
+                sounds = _EncodedSounds(hearing.sounds)
+                futures.append(
+                    [pool.submit(_answer, one, sounds, question) for question in hearing.questions]
+                )
             try:
-                found = [_gather(answers) for answers in futures]
+                answers = [_gather(asked) for asked in futures]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        self._listen_for_silence(found)
-        return found
+        self._check_silence(answers)
+        return answers
 
-    def _listen_for_silence(self, found: Sequence[object]) -> None:
+    def _check_silence(self, answers: Sequence[object]) -> None:
         """A row that was not answered keeps its fault: it may be what brought the server down. Two batches without one
         answer are about the server."""
-        silent = [isinstance(one, ExampleError) and one.fault.code == "server_unreachable" for one in found]
+        silent = [isinstance(one, ExampleError) and one.fault.code == "server_unreachable" for one in answers]
         if not silent:
             return
         if all(silent) and self._is_silent:
@@ -366,32 +361,19 @@ def check_address(url: str) -> tuple[str, str]:
 
     Raises SetupError for what is no address, or that of a server that may not be asked here.
     """
-    base, model = _parse_address(url)
-    _require_allowed(base)
-    return base, model
-
-
-def _parse_address(url: str) -> tuple[str, str]:
-    """Where the API begins, and the model's name."""
     base, _, model = url.strip().partition("#")
     address = urlsplit(base)
     if address.scheme not in ("http", "https") or not address.hostname or address.query:
         raise SetupError(f"{base} is no address of a server. Write it as http://host:8000/v1#MODEL.")
     if address.username is not None or address.password is not None:
         raise SetupError(f"Leave the key out of the address, where everyone sees it, and set {KEY_VARIABLE}.")
-    return base.rstrip("/"), model.strip()
-
-
-def _key_for(base: str) -> str:
-    return os.environ.get(KEY_VARIABLE, "") if is_operators_server(base) else ""
-
-
-def _require_allowed(base: str) -> None:
+    base = base.rstrip("/")
     allowed = [each.strip().rstrip("/") for each in os.environ.get(ALLOWED_VARIABLE, "").split(",")]
     if any(allowed) and base not in allowed:
         raise SetupError(
             f"{base} is not among the servers that may be asked here. The operator adds it to {ALLOWED_VARIABLE}."
         )
+    return base, model.strip()
 
 
 def _served_models(calls: ApiClient) -> dict[str, str]:

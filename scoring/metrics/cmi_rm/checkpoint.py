@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from scoring.backbones.loading.checkpoints import file_digest
 from scoring.metrics.cmi_rm.inputs import AbsentModality, InputSettings, Reduction
 from scoring.metrics.cmi_rm.model import CmiRm, Shape
 from scoring.metrics.contract import SetupError
@@ -66,23 +66,21 @@ def save_checkpoint(folder: Path, model: CmiRm, recipe: Recipe) -> None:
 def load_checkpoint(folder: Path) -> Checkpoint:
     """A folder as `save` leaves it. Raises SetupError where it is not whole."""
     recipe = _read_recipe(folder / CONFIG)
-    weights, sha256 = read_weights(folder / WEIGHTS)
-    return Checkpoint(build_model(recipe.shape, weights, source=folder / WEIGHTS), recipe, sha256)
+    weights, sha256 = _read_weights(folder / WEIGHTS)
+    return Checkpoint(_build_model(recipe.shape, weights, source=folder / WEIGHTS), recipe, sha256)
 
 
-def read_weights(file: Path) -> tuple[dict[str, torch.Tensor], str]:
+def _read_weights(file: Path) -> tuple[dict[str, torch.Tensor], str]:
     """Tensors by name, and the file's digest. Raises SetupError."""
     try:
-        with file.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        return load_file(file), digest
+        return load_file(file), file_digest(file)
     except (OSError, SafetensorError) as error:
         raise SetupError(
             f"{file} cannot be read ({error}). Copy the whole folder of the model again, or train it again."
         ) from error
 
 
-def build_model(
+def _build_model(
     shape: Shape,
     weights: Mapping[str, torch.Tensor],
     *,
@@ -92,44 +90,31 @@ def build_model(
     """A model of this shape with these weights, for inference; `called` says what `source` calls one of ours. Raises
     SetupError where they do not fit."""
     model = CmiRm(shape)
-    names = {name: called(name, shape) for name in model.state_dict()}
-    _check_names(set(weights), set(names.values()), source=source)
-    found = {name: weights[theirs].float() for name, theirs in names.items()}
-    _check_shapes(found, model.state_dict(), names, source=source)
-    if broken := [names[name] for name, tensor in found.items() if not tensor.isfinite().all()]:
-        raise SetupError(
-            f"{source} holds what is no number in {broken[0]}. Train again, at a lower learning rate."
-        )
-    model.load_state_dict(found)
-    return model.eval().requires_grad_(False)
-
-
-def _check_names(there: set[str], wanted: set[str], *, source: Path) -> None:
-    missing, unknown = sorted(wanted - there), sorted(there - wanted)
-    said = [
-        f"{word} {len(names)} weights, {', '.join(names[:3])}{' and more' if len(names) > 3 else ''}"
-        for word, names in (("lacks", missing), ("has no use for", unknown))
-        if names
+    expected = model.state_dict()
+    names = {name: called(name, shape) for name in expected}
+    missing, unknown = sorted(set(names.values()) - set(weights)), sorted(set(weights) - set(names.values()))
+    differences = [
+        f"{verb} {len(theirs)} weights, {', '.join(theirs[:3])}{' and more' if len(theirs) > 3 else ''}"
+        for verb, theirs in (("lacks", missing), ("has no use for", unknown))
+        if theirs
     ]
-    if said:
+    if differences:
         raise SetupError(
-            f"{source} is no whole CMI-RM of its configuration: it {'; it '.join(said)}. {_REMEDY}"
+            f"{source} is no whole CMI-RM of its configuration: it {'; it '.join(differences)}. {_REMEDY}"
         )
-
-
-def _check_shapes(
-    found: Mapping[str, torch.Tensor],
-    wanted: Mapping[str, torch.Tensor],
-    names: Mapping[str, str],
-    *,
-    source: Path,
-) -> None:
-    if wrong := [name for name, tensor in wanted.items() if tensor.shape != found[name].shape]:
+    state = {name: weights[theirs].float() for name, theirs in names.items()}
+    if wrong := [name for name in expected if expected[name].shape != state[name].shape]:
         first = wrong[0]
         raise SetupError(
             f"{len(wrong)} weights of {source} have another shape than the others and its configuration say: "
-            f"{names[first]} is {list(found[first].shape)} and should be {list(wanted[first].shape)}. {_REMEDY}"
+            f"{names[first]} is {list(state[first].shape)} and should be {list(expected[first].shape)}. {_REMEDY}"
         )
+    if broken := [names[name] for name, tensor in state.items() if not tensor.isfinite().all()]:
+        raise SetupError(
+            f"{source} holds what is no number in {broken[0]}. Train again, at a lower learning rate."
+        )
+    model.load_state_dict(state)
+    return model.eval().requires_grad_(False)
 
 
 def _read_recipe(file: Path) -> Recipe:
@@ -148,12 +133,12 @@ def _read_recipe(file: Path) -> Recipe:
         ) from error
 
 
-def _parse_shape(given: Mapping[str, Any]) -> Shape:
+def _parse_shape(sizes: Mapping[str, Any]) -> Shape:
     """Raises ValueError where a size is none, TypeError where one is unknown or left out."""
-    shape = Shape(**given)
-    if len(given) != len(fields(Shape)):
+    shape = Shape(**sizes)
+    if len(sizes) != len(fields(Shape)):
         raise TypeError("a size is missing")
-    for name, size in given.items():
+    for name, size in sizes.items():
         if name == "joint" and size not in ("self", "cross"):
             raise ValueError(f"joint is {size!r}")
         if name != "joint" and (type(size) is not int or size < (0 if name.endswith("depth") else 1)):
@@ -161,11 +146,11 @@ def _parse_shape(given: Mapping[str, Any]) -> Shape:
     return shape
 
 
-def _parse_reduction(given: Mapping[str, Any]) -> Reduction:
-    for name, factor in given.items():
+def _parse_reduction(factors: Mapping[str, Any]) -> Reduction:
+    for name, factor in factors.items():
         if type(factor) is not int or factor < 1:
             raise ValueError(f"{name} is {factor!r}")
-    return Reduction(**given)
+    return Reduction(**factors)
 
 
 def _read_config(file: Path) -> dict[str, Any]:
@@ -221,16 +206,16 @@ def load_released_checkpoint(folder: Path) -> Checkpoint:
     feeding = InputSettings(AbsentModality.ENCODED, _released_reduction(config, folder / RELEASED_CONFIG))
     encoder = _released_encoder(config, folder / RELEASED_CONFIG)
     source = folder / WEIGHTS
-    weights, sha256 = read_weights(source)
-    if learned := sorted({found[0] for name in weights if (found := _DOWNSAMPLER.match(name))}):
+    weights, sha256 = _read_weights(source)
+    if learned := sorted({match[0] for name in weights if (match := _DOWNSAMPLER.match(name))}):
         raise SetupError(f"{source} reduces tokens by learned maps ({learned[0]}*), which are not read here.")
-    shape = infer_shape(weights, source=source)
+    shape = _infer_shape(weights, source=source)
     used = {name: tensor for name, tensor in weights.items() if not name.startswith(_UNUSED_WEIGHTS)}
-    model = build_model(shape, used, source=source, called=published_name)
+    model = _build_model(shape, used, source=source, called=_published_name)
     return Checkpoint(model, Recipe(shape, encoder, None, feeding), sha256)
 
 
-def infer_shape(weights: Mapping[str, Tensor], *, source: Path) -> Shape:
+def _infer_shape(weights: Mapping[str, Tensor], *, source: Path) -> Shape:
     """Counted from weights under their published names. Raises SetupError where those to count by are not there."""
     first = "prompt_transformer.layers.0."
     to_q, q_scale, narrow = f"{first}0.to_q.weight", f"{first}0.q_scale", f"{first}1.4.weight"
@@ -255,7 +240,7 @@ def infer_shape(weights: Mapping[str, Tensor], *, source: Path) -> Shape:
     )
 
 
-def published_name(ours: str, shape: Shape) -> str:
+def _published_name(ours: str, shape: Shape) -> str:
     """The published name of one of our weights."""
     if ours.startswith("score."):
         return ours.replace("score.", "score_projector.", 1)
@@ -301,9 +286,9 @@ _KNOWN_SETTINGS = {
 
 def _released_encoder(config: Mapping[str, Any], file: Path) -> str:
     for name, known in _KNOWN_SETTINGS.items():
-        if (given := config.get(name, known)) != known:
+        if (value := config.get(name, known)) != known:
             raise SetupError(
-                f"{file} has {name}: {given!r}, and only {known!r} is read here. Scores of such a model would be of "
+                f"{file} has {name}: {value!r}, and only {known!r} is read here. Scores of such a model would be of "
                 "features it was not trained on."
             )
     return f"muq-mulan:{config.get('model_name', 'OpenMuQ/MuQ-MuLan-large')}"
@@ -311,14 +296,14 @@ def _released_encoder(config: Mapping[str, Any], file: Path) -> str:
 
 def _released_reduction(config: Mapping[str, Any], file: Path) -> Reduction:
     """By text, lyrics (which are text), reference and evaluated sound."""
-    given = config.get("downsample") or {}
-    kinds = given.get("configs") or {}
-    text = _released_factor(given.get("text"), kinds, file)
+    settings = config.get("downsample") or {}
+    kinds = settings.get("configs") or {}
+    text = _released_factor(settings.get("text"), kinds, file)
     return Reduction(
         text=text,
-        lyrics=_released_factor(given["lyrics"], kinds, file) if "lyrics" in given else text,
-        reference=_released_factor(given.get("ref"), kinds, file),
-        sound=_released_factor(given.get("eval"), kinds, file),
+        lyrics=_released_factor(settings["lyrics"], kinds, file) if "lyrics" in settings else text,
+        reference=_released_factor(settings.get("ref"), kinds, file),
+        sound=_released_factor(settings.get("eval"), kinds, file),
     )
 
 

@@ -49,8 +49,8 @@ class SelfAttention(nn.Module):
         x = self.norm(x)
         q, k, v = (_split_heads(part, self.heads) for part in (self.to_q(x), *self.to_kv(x).chunk(2, dim=-1)))
         q, k = normalize(q, dim=-1) * self.q_scale, normalize(k, dim=-1) * self.k_scale
-        found = scaled_dot_product_attention(q, k, v, attn_mask=_additive_mask(mask, x), scale=_SCALE)
-        return _join_heads(self.to_out, found)
+        attended = scaled_dot_product_attention(q, k, v, attn_mask=_additive_mask(mask, x), scale=_SCALE)
+        return _join_heads(self.to_out, attended)
 
 
 class CrossAttention(nn.Module):
@@ -70,8 +70,8 @@ class CrossAttention(nn.Module):
         q, k, v = (_split_heads(part, self.heads) for part in (self.to_q(self.norm_q(x)), k, v))
         # Of a prompt with nothing in it there is nothing to add, rather than the mean of its padding.
         v = v * prompt_mask[:, None, :, None]
-        found = scaled_dot_product_attention(q, k, v, attn_mask=_additive_mask(prompt_mask, x))
-        return _join_heads(self.to_out, found)
+        attended = scaled_dot_product_attention(q, k, v, attn_mask=_additive_mask(prompt_mask, x))
+        return _join_heads(self.to_out, attended)
 
 
 class FeedForward(nn.Module):
@@ -89,30 +89,24 @@ class FeedForward(nn.Module):
         return narrowed
 
 
-class SelfLayer(nn.Module):
-    def __init__(self, width: int, *, heads: int, head_width: int, hidden: int) -> None:
+class Layer(nn.Module):
+    """Attention of x to itself; where it `crosses`, then to the prompt."""
+
+    def __init__(
+        self, width: int, *, heads: int, head_width: int, hidden: int, crosses: bool = False
+    ) -> None:
         super().__init__()
         self.attention = SelfAttention(width, heads=heads, head_width=head_width)
+        if crosses:
+            self.cross_attention = CrossAttention(width, heads=heads, head_width=head_width)
         self.feed_forward = FeedForward(width, hidden=hidden)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor, prompt: Tensor | None = None, prompt_mask: Tensor | None = None
+    ) -> Tensor:
         x = x + self.attention(x, mask)
-        x = x + self.feed_forward(x)
-        return x
-
-
-class CrossLayer(nn.Module):
-    """The sound to itself, then to the prompt."""
-
-    def __init__(self, width: int, *, heads: int, head_width: int, hidden: int) -> None:
-        super().__init__()
-        self.attention = SelfAttention(width, heads=heads, head_width=head_width)
-        self.cross_attention = CrossAttention(width, heads=heads, head_width=head_width)
-        self.feed_forward = FeedForward(width, hidden=hidden)
-
-    def forward(self, x: Tensor, mask: Tensor, prompt: Tensor, prompt_mask: Tensor) -> Tensor:
-        x = x + self.attention(x, mask)
-        x = x + self.cross_attention(x, prompt, prompt_mask)
+        if prompt is not None:
+            x = x + self.cross_attention(x, prompt, prompt_mask)
         x = x + self.feed_forward(x)
         return x
 
@@ -166,14 +160,15 @@ class CmiRm(nn.Module):
         super().__init__()
         self.shape = shape
         sizes = {"heads": shape.heads, "head_width": shape.head_width, "hidden": shape.feed_forward}
-        layer = SelfLayer if shape.joint == "self" else CrossLayer
         self.entry: nn.Module = (
             nn.Identity()
             if shape.encoder_width == shape.width
             else nn.Linear(shape.encoder_width, shape.width, bias=False)
         )
-        self.prompt_layers = nn.ModuleList(SelfLayer(shape.width, **sizes) for _ in range(shape.prompt_depth))
-        self.joint_layers = nn.ModuleList(layer(shape.width, **sizes) for _ in range(shape.joint_depth))
+        self.prompt_layers = nn.ModuleList(Layer(shape.width, **sizes) for _ in range(shape.prompt_depth))
+        self.joint_layers = nn.ModuleList(
+            Layer(shape.width, **sizes, crosses=shape.joint == "cross") for _ in range(shape.joint_depth)
+        )
         self.score = nn.Sequential(
             nn.LayerNorm(shape.width),
             nn.Linear(shape.width, shape.score_width),

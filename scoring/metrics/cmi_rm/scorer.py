@@ -17,7 +17,7 @@ from scoring.backbones.loading.checkpoints import find_model_folder
 from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.batching import group_by_length
 from scoring.metrics.cmi_rm import checkpoint
-from scoring.metrics.cmi_rm.checkpoint import Checkpoint
+from scoring.metrics.cmi_rm.checkpoint import Checkpoint, Recipe
 from scoring.metrics.cmi_rm.inputs import (
     AbsentModality,
     PromptInput,
@@ -48,16 +48,17 @@ _TOKENS_PER_PASS = 8192
 _SHORTEST_PIECE = 1.0
 
 AS_TRAINED = "as-trained"
+_NO_SOUND = ExampleError("no_sound", "This candidate has no sound. CMI-RM scores what it hears.")
 
 
 def open_cmi_rm(options: Mapping[str, Any], runtime: Runtime) -> Metric:
-    found = open_checkpoint(options["checkpoint"], below=runtime.checkpoints)
-    encoder = open_music_encoder(options["encoder"] or found.recipe.encoder, runtime)
-    _check_encoder_identity(found, encoder)
+    opened = open_checkpoint(options["checkpoint"], below=runtime.checkpoints)
+    encoder = open_music_encoder(options["encoder"] or opened.recipe.encoder, runtime)
+    _check_encoder_identity(opened.recipe, encoder)
     if options["absent"] != AS_TRAINED:
-        feeding = replace(found.recipe.feeding, absent=AbsentModality(options["absent"]))
-        found = replace(found, recipe=replace(found.recipe, feeding=feeding))
-    return CmiRmScore(found, encoder, strategy=options["strategy"], device=device_of(runtime.device))
+        feeding = replace(opened.recipe.feeding, absent=AbsentModality(options["absent"]))
+        opened = replace(opened, recipe=replace(opened.recipe, feeding=feeding))
+    return CmiRmScore(opened, encoder, strategy=options["strategy"], device=device_of(runtime.device))
 
 
 def open_checkpoint(name: str, *, below: Path | None) -> Checkpoint:
@@ -112,7 +113,7 @@ class CmiRmScore:
         for example, prompt, sounds in zip(examples, prompts, pieces, strict=True):
             fault = next((part for part in (prompt, *sounds) if isinstance(part, ExampleError)), None)
             if fault is not None or not sounds:
-                outcomes[example.key] = Outcome(example.key, fault=(fault or _no_sound()).fault)
+                outcomes[example.key] = Outcome(example.key, fault=(fault or _NO_SOUND).fault)
                 continue
             whole += [(example.key, prompt, sound) for sound in sounds]  # type: ignore[misc]
         outcomes |= self._scored(whole)
@@ -138,7 +139,11 @@ class CmiRmScore:
             batch = collate([whole[i][1] for i in members], [whole[i][2] for i in members])
             for i, row in zip(members, self._model(*batch.to(self._device)).double().cpu(), strict=True):
                 scores.setdefault(whole[i][0], []).append(row)
-        return {key: _outcome(key, torch.stack(rows).mean(dim=0)) for key, rows in scores.items()}
+        means = {key: torch.stack(rows).mean(dim=0).tolist() for key, rows in scores.items()}
+        return {
+            key: Outcome(key, {name: Reading(score) for name, score in zip(OUTPUTS, mean, strict=True)})
+            for key, mean in means.items()
+        }
 
 
 def spans_of(sound: Sound, strategy: str) -> list[Span]:
@@ -155,20 +160,15 @@ def _is_past_the_end(tokens: torch.Tensor | ExampleError, span: Span) -> bool:
     return span.start > 0 and isinstance(tokens, ExampleError) and tokens.fault.code == TOO_SHORT
 
 
-def _check_encoder_identity(found: Checkpoint, encoder: MusicEncoder) -> None:
-    recipe = found.recipe
+def _check_encoder_identity(recipe: Recipe, encoder: MusicEncoder) -> None:
     if encoder.width != recipe.shape.encoder_width:
         raise SetupError(
             f"This model was trained on features {recipe.shape.encoder_width} wide, and its encoder gives "
             f"{encoder.width}. It wants {recipe.encoder}: leave the option encoder empty, or name a copy of that."
         )
-    said = json.loads(json.dumps(encoder.identity))
-    if recipe.encoder_identity is not None and said != recipe.encoder_identity:
-        differs = sorted(
-            name
-            for name in {*said, *recipe.encoder_identity}
-            if said.get(name) != recipe.encoder_identity.get(name)
-        )
+    trained, opened = recipe.encoder_identity, json.loads(json.dumps(encoder.identity))
+    if trained is not None and opened != trained:
+        differs = sorted(name for name in {*opened, *trained} if opened.get(name) != trained.get(name))
         raise SetupError(
             f"This model was trained on features of {recipe.encoder} as it was then; what is open now differs in "
             f"{', '.join(differs)}, and scores would mean nothing. Give the same weights, or train the model again."
@@ -182,11 +182,3 @@ def _prompt_of(example: Example) -> PromptInput:
         lyrics=example.fields.get("lyrics", "").strip(),
         reference=example.reference,
     )
-
-
-def _outcome(key: int, scores: torch.Tensor) -> Outcome:
-    return Outcome(key, {name: Reading(float(score)) for name, score in zip(OUTPUTS, scores, strict=True)})
-
-
-def _no_sound() -> ExampleError:
-    return ExampleError("no_sound", "This candidate has no sound. CMI-RM scores what it hears.")

@@ -24,6 +24,7 @@ import yaml
 from scoring.backbones.encoders import encoder_registry
 from scoring.backbones.encoders.contract import AnswerEncoder, TextFields
 from scoring.backbones.loading import checkpoints
+from scoring.backbones.loading.pretrained import first_line
 from scoring.metrics.contract import SetupError
 from scoring.metrics.orca.heads import HEADS, LEVELS, RatingHead
 
@@ -72,7 +73,7 @@ def judge_folder(name: str, *, below: Path | None) -> Path:
             f"There is no folder {name}. Give the folder of a trained ORCA judge, or a hub name such as "
             "BUT-FIT/orca-olmo-2-1b-multinomial."
         )
-    return checkpoints.download_from_hub(name, wanted=_HUB_PATTERNS)
+    return checkpoints.download_from_hub(name, patterns=_HUB_PATTERNS)
 
 
 def open_judge(folder: Path, *, dtype: torch.dtype, device: torch.device, merge: bool = True) -> Judge:
@@ -129,10 +130,10 @@ def _read_judge_config(folder: Path) -> JudgeConfig:
     if not file.is_file():
         return _released_judge_config(folder)
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if found.pop("format") != 1:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        if config.pop("format") != 1:
             raise ValueError("another version of this program wrote it")
-        return JudgeConfig(**found | {"fields": TextFields(**found["fields"])})
+        return JudgeConfig(**config | {"fields": TextFields(**config["fields"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SetupError(
             f"{file} cannot be read: {error}. Copy the folder again, or train the judge again."
@@ -183,44 +184,43 @@ def _open_language_model(
 
 def _open_head(folder: Path, config: Mapping[str, Any], about: JudgeConfig, *, width: int) -> RatingHead:
     file = folder / "model" / "model_minus_lm.pt"
-    found = _read_tensors(file)
+    tensors = _read_tensors(file)
     head = RatingHead(width, kind=config["score_type"], edges=about.edges)
-    if set(found) != _HEAD_WEIGHTS:
+    if set(tensors) != _HEAD_WEIGHTS:
         raise SetupError(
-            f"{file} holds {', '.join(sorted(found)) or 'nothing'}; a head is {', '.join(sorted(_HEAD_WEIGHTS))}."
+            f"{file} holds {', '.join(sorted(tensors)) or 'nothing'}; a head is {', '.join(sorted(_HEAD_WEIGHTS))}."
         )
     rows = 2 if head.kind == "beta" else LEVELS
     shapes = {"linear.weight": (rows, width), "linear.bias": (rows,)}
     for name, shape in shapes.items():
-        if tuple(found[name].shape) != shape:
+        if tuple(tensors[name].shape) != shape:
             raise SetupError(
-                f"{file} has a {name} of shape {tuple(found[name].shape)}; a {head.kind} head on this encoder has "
+                f"{file} has a {name} of shape {tuple(tensors[name].shape)}; a {head.kind} head on this encoder has "
                 f"{shape}. Put the head back with the model that it was trained with, or correct score_type."
             )
-    head.load_state_dict({name: tensor.float() for name, tensor in found.items()})
+    head.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     return head
 
 
 def _read_tensors(file: Path) -> dict[str, torch.Tensor]:
     try:
-        found = torch.load(file, map_location="cpu", weights_only=True)
+        tensors = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise SetupError(f"{file} cannot be read: {first[:300]} Copy or download it again.") from error
-    if not isinstance(found, dict) or not all(isinstance(part, torch.Tensor) for part in found.values()):
+        raise SetupError(f"{file} cannot be read: {first_line(error)} Copy or download it again.") from error
+    if not isinstance(tensors, dict) or not all(isinstance(part, torch.Tensor) for part in tensors.values()):
         raise SetupError(f"{file} is not what it should be: tensors by name. Copy or download it again.")
-    return found
+    return tensors
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise SetupError(
             f"{file.parents[1]} is no ORCA judge, or not a whole one: {file.name} cannot be read. Give the folder that "
             "has model/config.yaml in it."
         ) from error
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _digest(folder: Path, base: str) -> str:
@@ -228,7 +228,5 @@ def _digest(folder: Path, base: str) -> str:
     sums = hashlib.sha256(base.encode())
     for part in ("model", "tokenizer"):
         for file in sorted(path for path in (folder / part).rglob("*") if path.is_file()):
-            with file.open("rb") as opened:
-                digest = hashlib.file_digest(opened, "sha256").hexdigest()
-            sums.update(f"{file.relative_to(folder).as_posix()} {digest}\n".encode())
+            sums.update(f"{file.relative_to(folder).as_posix()} {checkpoints.file_digest(file)}\n".encode())
     return sums.hexdigest()
