@@ -92,9 +92,7 @@ class FeedForward(nn.Module):
 class Layer(nn.Module):
     """Attention of x to itself; where it `crosses`, then to the prompt."""
 
-    def __init__(
-        self, width: int, *, heads: int, head_width: int, hidden: int, crosses: bool = False
-    ) -> None:
+    def __init__(self, width: int, *, crosses: bool, heads: int, head_width: int, hidden: int) -> None:
         super().__init__()
         self.attention = SelfAttention(width, heads=heads, head_width=head_width)
         if crosses:
@@ -159,16 +157,18 @@ class CmiRm(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        sizes = {"heads": shape.heads, "head_width": shape.head_width, "hidden": shape.feed_forward}
+
+        def layers(depth: int, *, crosses: bool = False) -> nn.ModuleList:
+            sizes = {"heads": shape.heads, "head_width": shape.head_width, "hidden": shape.feed_forward}
+            return nn.ModuleList(Layer(shape.width, crosses=crosses, **sizes) for _ in range(depth))
+
         self.entry: nn.Module = (
             nn.Identity()
             if shape.encoder_width == shape.width
             else nn.Linear(shape.encoder_width, shape.width, bias=False)
         )
-        self.prompt_layers = nn.ModuleList(Layer(shape.width, **sizes) for _ in range(shape.prompt_depth))
-        self.joint_layers = nn.ModuleList(
-            Layer(shape.width, **sizes, crosses=shape.joint == "cross") for _ in range(shape.joint_depth)
-        )
+        self.prompt_layers = layers(shape.prompt_depth)
+        self.joint_layers = layers(shape.joint_depth, crosses=shape.joint == "cross")
         self.score = nn.Sequential(
             nn.LayerNorm(shape.width),
             nn.Linear(shape.width, shape.score_width),

@@ -16,7 +16,7 @@ from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import ExampleError, Sound
 from scoring.metrics.registry import Runtime
 from tests.scoring import checkpoints
-from tests.scoring.backbones.encoders.plain import PlainModel, omni_processor
+from tests.scoring.backbones.plain import PlainModel, omni_processor
 from tests.scoring.sounds import sound
 
 SYSTEM = "Listen, and say yes or no."

@@ -15,7 +15,7 @@ from scoring.backbones.contract import AnswerTokens, Hearing
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Runtime
-from tests.scoring.backbones.encoders.plain import PlainModel
+from tests.scoring.backbones.plain import PlainModel
 from tests.scoring.checkpoints import tiny_flamingo, tiny_qwen3_omni, tiny_qwen_audio, tiny_qwen_omni
 from tests.scoring.sounds import sound
 

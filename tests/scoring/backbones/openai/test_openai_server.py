@@ -1,11 +1,13 @@
-"""Asking a server: what it says, what it leaves out, and what becomes of its faults."""
+"""A server as a backbone: finding it, asking it, what it leaves out, and what becomes of its faults."""
 
 from __future__ import annotations
 
+import math
 import threading
 import wave
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import httpx2
@@ -13,20 +15,52 @@ import numpy as np
 import pytest
 
 from scoring.backbones.contract import AnswerTokens, Hearing
+from scoring.backbones.loading.sounds import decode
 from scoring.backbones.openai import client
-from scoring.backbones.openai.server import yes_no_logprobs
-from scoring.metrics.contract import SetupError, Sound
-from tests.scoring.backbones.encoders.asking import (
-    ANY_CASE,
-    RATE,
-    ask,
-    codes,
-    conversation,
-    opened,
-    tone,
-    write,
-)
+from scoring.backbones.openai.server import chat_messages, open_server, wav_base64, yes_no_logprobs
+from scoring.metrics.batching import score_batch
+from scoring.metrics.contract import Example, ExampleError, SetupError, Sound
+from scoring.metrics.registry import Runtime, open_metric
+from scoring.prompts import fill, shipped
 from tests.scoring.openai_double import OpenAIDouble, answer, logprobs
+
+SYSTEM = "Answer with yes or no."
+RATE = 16_000
+WORKPLACE = Runtime(Path("unused"), 0)
+EXACT = AnswerTokens()
+ANY_CASE = AnswerTokens(("Yes", "yes"), ("No", "no"))
+
+
+def tone(path: Path, pitch: int) -> Sound:
+    samples = np.sin(2 * np.pi * pitch * np.arange(RATE // 2) / RATE) * 0.3
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", ""))
+        file.writeframes((samples * 32767).astype("<i2").tobytes())
+    return Sound(f"{pitch:064}", path, 0.5)
+
+
+def opened(server: OpenAIDouble):
+    return open_server(server.name, runtime=WORKPLACE)
+
+
+def conversation(question: str, *heard: Sound, system: str = SYSTEM):
+    return chat_messages(
+        [wav_base64(decode(sound, rate=RATE, seconds=60), rate=RATE) for sound in heard],
+        question,
+        system=system,
+    )
+
+
+def ask(backbone, *hearings: Hearing, answers: AnswerTokens = EXACT):
+    return backbone.answer_logprobs(list(hearings), system=SYSTEM, answers=answers)
+
+
+def write(backbone, *hearings: Hearing):
+    return backbone.generate(list(hearings), system=SYSTEM, max_new_tokens=512)
+
+
+def codes(answers):
+    return [one.fault.code if isinstance(one, ExampleError) else "fine" for one in answers]
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +69,107 @@ def _impatient(monkeypatch):
     monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sounds(tmp_path_factory) -> list[Sound]:
     folder = tmp_path_factory.mktemp("sounds")
     return [tone(folder / f"{pitch}.wav", pitch) for pitch in (300, 400, 500)]
+
+
+# ── opening: address, model, key, and what of a refusal is shown ──
+
+
+def test_the_identity_holds_the_model_and_neither_the_address_nor_the_key(monkeypatch):
+    monkeypatch.setenv(client.KEY_VARIABLE, "sesame")
+    identities = []
+    for _ in range(2):
+        with OpenAIDouble(key="sesame") as server:
+            monkeypatch.setenv(client.SERVER_VARIABLE, f"{server.url}/")
+            identities.append(opened(server).identity)
+    assert identities[0] == identities[1]
+    assert identities[0]["model"] == server.model
+    assert not any(word in str(identities) for word in ("sesame", "127.0.0.1"))
+
+
+def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
+    monkeypatch.setenv(client.KEY_VARIABLE, "sesame")
+    caplog.set_level("DEBUG")
+    with OpenAIDouble(key="sesame") as server:
+        monkeypatch.setenv(client.SERVER_VARIABLE, server.url)
+        backbone = opened(server)
+        write(backbone, Hearing((), ("Hm?",)))
+        assert server.keys == ["Bearer sesame"]
+        server.key = "another"  # the double's refusal repeats the key that it was given
+        with pytest.raises(SetupError) as found:
+            write(backbone, Hearing((), ("Hm?",)))
+    assert "CONCORD_SERVER_KEY" in str(found.value)
+    assert "sesame" not in str(found.value) + caplog.text
+
+
+def test_the_key_goes_to_no_server_but_its_own(monkeypatch):
+    monkeypatch.setenv(client.KEY_VARIABLE, "sesame")
+    monkeypatch.setenv(client.SERVER_VARIABLE, "https://models.example.org/v1")
+    with OpenAIDouble() as server:
+        write(opened(server), Hearing((), ("Hm?",)))
+        assert server.keys == [None]
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+@pytest.mark.parametrize(
+    ("body", "shown", "shown_of_own"),
+    [
+        ('{"error": {"message": "as told", "secret": 1}}', "as told", "as told"),
+        ('{"error": "hunter2"}', "", "hunter2"),
+        ('{"detail": "hunter2"}', "", "hunter2"),
+        ("<html>hunter2</html>", "", "hunter2"),
+        ('["hunter2"]', "", "hunter2"),
+    ],
+)
+def test_of_a_refusal_only_the_apis_own_words_are_shown(monkeypatch, status, body, shown, shown_of_own):
+    calls = client.ApiClient("http://10.0.0.7/v1", key="", at_once=1)
+    response = httpx2.Response(status, text=body)
+    told = str(calls._refusal(response))
+    assert "hunter2" not in told
+    assert (f"({status}: {shown})" if shown else f"({status})") in told
+    monkeypatch.setenv(client.SERVER_VARIABLE, "http://10.0.0.7/v1/")
+    assert shown_of_own in str(calls._refusal(response))
+
+
+def test_only_servers_that_the_operator_allows_are_asked(monkeypatch):
+    with OpenAIDouble() as server:
+        monkeypatch.setenv(client.ALLOWED_VARIABLE, "https://models.example.org/v1")
+        with pytest.raises(SetupError, match="not among the servers that may be asked here"):
+            opened(server)
+        monkeypatch.setenv(client.ALLOWED_VARIABLE, f"https://models.example.org/v1, {server.url}/")
+        assert opened(server).identity["model"] == server.model
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("{url}#other/model", "does not serve 'other/model' but tiny/listener"),
+        ("{url}", "Name one of them after the #"),
+        ("{root}#tiny/listener", "in /v1"),
+        ("http://user:secret@localhost/v1#m", "CONCORD_SERVER_KEY"),
+        ("http:///v1#m", "http://host:8000/v1#MODEL"),
+    ],
+)
+def test_a_wrong_address_or_model_is_told_when_opening(name, words):
+    with OpenAIDouble() as server:
+        filled = name.format(url=server.url, root=server.url.removesuffix("/v1"))
+        with pytest.raises(SetupError) as found:
+            open_server(filled, runtime=WORKPLACE)
+    assert words in str(found.value)
+    assert "secret" not in str(found.value)
+
+
+def test_no_server_and_no_key_are_told_when_opening():
+    with OpenAIDouble(key="sesame") as server, pytest.raises(SetupError, match="set CONCORD_SERVER_KEY"):
+        opened(server)
+    with pytest.raises(SetupError, match="vllm serve tiny/listener"):
+        opened(server)
+
+
+# ── asking ──
 
 
 @pytest.mark.parametrize("chosen_tokens", [False, True])
@@ -102,23 +233,15 @@ def test_spellings_off_the_list_count_only_where_they_could_matter():
     assert (found.yes, found.no, found.bounded) == (-0.1, -3.0, ())
 
 
-def test_neither_answer_listed_is_a_fault_of_its_row(sounds):
-    with OpenAIDouble(next_faults=["both-missing"]) as server:
+@pytest.mark.parametrize(
+    ("fault", "words"), [("both-missing", "token"), ("odd-logprobs", "KeyError('logprob')")]
+)
+def test_log_probabilities_that_cannot_be_read_are_a_fault_of_their_row(sounds, fault, words):
+    with OpenAIDouble(next_faults=[fault]) as server:
         backbone = opened(server)
-        (first,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
-        (second,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+        (first,), (second,) = (ask(backbone, Hearing((sounds[0],), ("Is it rain?",))) for _ in range(2))
     assert first.fault.code == "no_logprobs"
-    assert "token" in first.fault.message
-    assert len(second) == 1
-
-
-def test_log_probabilities_in_another_form_are_a_fault_of_their_row(sounds):
-    with OpenAIDouble(next_faults=["odd-logprobs"]) as server:
-        backbone = opened(server)
-        (first,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
-        (second,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
-    assert first.fault.code == "no_logprobs"
-    assert "KeyError('logprob')" in first.fault.message
+    assert words in first.fault.message
     assert len(second) == 1
 
 
@@ -140,12 +263,14 @@ def test_what_concerns_every_row_is_raised_and_says_what_mends_it(sounds, fault,
     assert words in str(found.value)
 
 
-def test_an_older_server_that_passes_over_chosen_tokens_is_not_asked_for_them_again(sounds):
-    with OpenAIDouble(chosen_tokens=True) as server:
+@pytest.mark.parametrize(
+    "faults", [["yes-missing", ""], ["bad-logprobs"]], ids=["passes over chosen tokens", "refuses them"]
+)
+def test_a_server_without_chosen_tokens_is_not_asked_for_them_again(sounds, faults):
+    with OpenAIDouble(chosen_tokens=True, next_faults=faults) as server:
         backbone = opened(server)
-        server.fault = "yes-missing"
-        ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
-        ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+        found = [ask(backbone, Hearing((sounds[0],), ("Is it rain?",))) for _ in faults]
+    assert all(len(answers) == 1 for (answers,) in found)
     assert ["logprob_token_ids" in body for body in server.requests] == [True, False]
 
 
@@ -168,13 +293,6 @@ def test_a_busy_tokenizer_is_asked_again(sounds):
     with Busy(chosen_tokens=True) as server:
         ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
     assert "logprob_token_ids" in server.requests[0]
-
-
-def test_a_server_that_refuses_chosen_tokens_is_asked_for_its_list(sounds):
-    with OpenAIDouble(chosen_tokens=True, next_faults=["bad-logprobs"]) as server:
-        (found,) = ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
-    assert len(found) == 1
-    assert ["logprob_token_ids" in body for body in server.requests] == [True, False]
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "malformed", "drop"])
@@ -316,3 +434,57 @@ def test_eight_questions_are_under_way_at_once_and_no_more(sounds):
         found = ask(opened(server), *[Hearing((sounds[0],), ("One?", "Two?"))] * 12)
     assert codes(found) == ["fine"] * 12
     assert max(most) == 8
+
+
+# ── AQAScore over HTTP: exactly what the server said ──
+
+
+def test_log_probabilities_of_the_double_are_a_distribution():
+    assert math.fsum(map(math.exp, logprobs(conversation("?")).values())) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("chosen_tokens", [False, True])
+def test_aqascore_is_what_the_server_said(sounds, chosen_tokens):
+    examples = [
+        Example(key, (sound,), (text,)) for key, (sound, text) in enumerate(product(sounds, ["rain", "wind"]))
+    ]
+    with OpenAIDouble(chosen_tokens=chosen_tokens) as server:
+        metric = open_metric("aqascore", {"backbone": server.name, "template": "all"}, WORKPLACE)
+        outcomes = score_batch(metric, examples)
+    prompts = shipped("aqascore")
+    n_exact = 0
+    for example, outcome in zip(examples, outcomes, strict=True):
+        for name, template in prompts.questions["text"].items():
+            question = fill(template, {"text": example.texts[0]})
+            said = logprobs(conversation(question, *example.sounds, system=prompts.system))
+            # An outcome is one row: were one question of it unanswerable, it would hold none of them.
+            if outcome.fault is None and not outcome.readings[name].provenance.get("bounded"):
+                n_exact += 1
+                assert outcome.readings[name].value == pytest.approx(
+                    1 / (1 + math.exp(said["No"] - said["Yes"]))
+                )
+                assert outcome.readings[name].distribution == {"yes": said["Yes"], "no": said["No"]}
+    assert n_exact == 54 if chosen_tokens else n_exact > 0
+
+
+def test_aqascore_says_where_it_is_bounded_and_gives_no_score_where_nothing_is_known(sounds):
+    examples = [Example(key, (sounds[0],), (text,)) for key, text in enumerate(["rain", "wind"])]
+    with OpenAIDouble(next_faults=["yes-missing"]) as server:
+        metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
+        (bounded,) = score_batch(metric, examples[:1])
+        server.fault = "both-missing"
+        (unknown,) = score_batch(metric, examples[1:])
+    assert "yes" in bounded.readings["default"].provenance["bounded"]
+    assert unknown.fault.code == "no_logprobs"
+    assert not unknown.readings
+
+
+def test_a_run_outlives_its_server_and_what_failed_is_scored_the_next_time(sounds):
+    examples = [Example(key, (sounds[key % 3],), (f"text {key}",)) for key in range(12)]
+    with OpenAIDouble(chosen_tokens=True) as server:
+        metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
+        whole = score_batch(metric, examples)
+    gone = score_batch(metric, examples)
+    assert {outcome.fault.code for outcome in gone} == {"server_unreachable"}
+    with OpenAIDouble(chosen_tokens=True, port=server.port, fault="503", every=3):
+        assert score_batch(metric, examples) == whole
