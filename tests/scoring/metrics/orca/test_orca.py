@@ -178,81 +178,51 @@ def test_it_hears_nothing_and_is_found_below_the_folder_of_checkpoints(released:
     assert named.identity == opened(released).identity
 
 
-def _rewrite_head(folder: Path, **tensors: torch.Tensor) -> None:
-    torch.save(
-        {name.replace("_", ".", 1): part for name, part in tensors.items()},
-        folder / "model" / "model_minus_lm.pt",
-    )
+HEAD = "model/model_minus_lm.pt"
+SHAPES = r"linear.weight of shape \({}\); a multinomial head on this encoder has \(5, 32\)"
 
 
-def _wrong_rows(folder: Path) -> None:
-    _rewrite_head(folder, linear_weight=torch.zeros(2, 32), linear_bias=torch.zeros(2))
-
-
-def _wrong_width(folder: Path) -> None:
-    _rewrite_head(folder, linear_weight=torch.zeros(5, 16), linear_bias=torch.zeros(5))
-
-
-def _token_of_its_own(folder: Path) -> None:
-    _rewrite_head(
-        folder, linear_weight=torch.zeros(5, 32), linear_bias=torch.zeros(5), cls_token=torch.zeros(32)
-    )
-
-
-def _other_kind(folder: Path) -> None:
-    (folder / "model" / "config.yaml").write_text("score_type: bernoulli\n")
-
-
-def _no_config(folder: Path) -> None:
-    (folder / "model" / "config.yaml").unlink()
-
-
-def _no_model(folder: Path) -> None:
-    shutil.rmtree(folder / "model" / "lm")
-
-
-def _no_tokenizer(folder: Path) -> None:
-    shutil.rmtree(folder / "tokenizer")
-
-
-def _code_inside(folder: Path) -> None:
-    torch.save({"linear.weight": Path("/")}, folder / "model" / "model_minus_lm.pt")
-
-
-def _other_rank(folder: Path) -> None:
-    config = folder / "model" / "lm" / "adapter_config.json"
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 7}))
-
-
-def _later_format(folder: Path) -> None:
-    (folder / "judge.json").write_text('{"format": 2}')
+def zeros(*shape: int) -> dict[str, Any]:
+    return {"linear.weight": torch.zeros(*shape), "linear.bias": torch.zeros(shape[0])}
 
 
 @pytest.mark.parametrize(
-    ("broken", "message"),
+    ("file", "content", "message"),
     [
+        (HEAD, zeros(2, 32), SHAPES.format("2, 32") + ".*score_type"),
+        (HEAD, zeros(5, 16), SHAPES.format("5, 16")),
         (
-            _wrong_rows,
-            r"linear.weight of shape \(2, 32\); a multinomial head on this encoder has \(5, 32\).*score_type",
-        ),
-        (_wrong_width, r"linear.weight of shape \(5, 16\); a multinomial head on this encoder has \(5, 32\)"),
-        (
-            _token_of_its_own,
+            HEAD,
+            {**zeros(5, 32), "cls.token": torch.zeros(32)},
             "holds cls.token, linear.bias, linear.weight; a head is linear.bias, linear.weight",
         ),
-        (_other_kind, "score_type is 'bernoulli'; what can be opened are beta and multinomial"),
-        (_no_config, r"is no ORCA judge, or not a whole one: config.yaml cannot be read"),
-        (_no_model, "it has neither model/lm nor a judge.json"),
-        (_no_tokenizer, "There is no tokenizer in"),
-        (_code_inside, "model_minus_lm.pt cannot be read"),
-        (_other_rank, "The adapter in .* cannot be applied"),
-        (_later_format, "another version of this program wrote it"),
+        (HEAD, {"linear.weight": Path("/")}, "model_minus_lm.pt cannot be read"),
+        (
+            "model/config.yaml",
+            "score_type: bernoulli\n",
+            "is 'bernoulli'; .* opened are beta and multinomial",
+        ),
+        ("model/config.yaml", None, r"is no ORCA judge, or not a whole one: config.yaml cannot be read"),
+        ("model/lm", None, "it has neither model/lm nor a judge.json"),
+        ("model/lm/adapter_config.json", {"r": 7}, "The adapter in .* cannot be applied"),
+        ("tokenizer", None, "There is no tokenizer in"),
+        ("judge.json", '{"format": 2}', "another version of this program wrote it"),
     ],
 )
 def test_a_folder_of_another_shape_is_refused_with_what_was_found(
-    judge: Path, broken: Any, message: str
+    judge: Path, file: str, content: Any, message: str
 ) -> None:
-    broken(judge)
+    path = judge / file
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif content is None:
+        path.unlink()
+    elif path.suffix == ".pt":
+        torch.save(content, path)
+    elif isinstance(content, dict):
+        path.write_text(json.dumps(json.loads(path.read_text()) | content))
+    else:
+        path.write_text(content)
     with pytest.raises(SetupError, match=message):
         opened(judge)
 
