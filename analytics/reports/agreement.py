@@ -17,15 +17,14 @@ from analytics.reports.document import Measured
 from analytics.reports.reasons import NEGATIVE_VALUES, measured
 from analytics.reports.sections.material import ReportSettings
 from analytics.statistics.agreement.alpha import (
-    LEVELS,
     Agreement,
+    IntervalMethod,
     IntervalSettings,
-    Level,
     alpha_at,
     krippendorff_alpha,
     symmetric_alpha,
 )
-from analytics.statistics.agreement.alpha_intervals import IntervalMethod
+from analytics.statistics.agreement.disagreement import LEVELS, Level
 from analytics.statistics.agreement.first_votes import first_votes
 from analytics.statistics.agreement.patterns import Patterns, patterns_from_long, patterns_from_rows
 from analytics.statistics.agreement.percent_agreement import PercentAgreement, percent_agreement

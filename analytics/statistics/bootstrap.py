@@ -70,8 +70,8 @@ class Resampling:
 DEFAULT_RESAMPLING = Resampling()
 
 
-def undefined_estimate(reason: str, *, n: int, clusters: int = 0, resampling: Resampling) -> Estimate:
-    return Estimate(None, None, n, clusters, reason, resampling.level)
+def undefined_estimate(reason: str, *, n: int, resampling: Resampling) -> Estimate:
+    return Estimate(None, None, n, 0, reason, resampling.level)
 
 
 def number_clusters(clusters: Sequence[Hashable] | None, *, n: int) -> IntArray:
@@ -119,6 +119,15 @@ def estimate(statistic: WeightedStatistic, clusters: IntArray, *, resampling: Re
     undefined = int((~np.isfinite(drawn)).sum())
     reason = None if interval else "mostly_undefined"
     return replace(figure, interval=interval, reason=reason, replicates=len(drawn), degenerate=undefined)
+
+
+def mean_estimate(
+    values: FloatArray, clusters: IntArray, *, reason: str = "no_items", resampling: Resampling
+) -> Estimate:
+    """The mean of what each item contributes; undefined for this reason without items."""
+    if not len(values):
+        return undefined_estimate(reason, n=0, resampling=resampling)
+    return estimate(weighted_mean(values), clusters, resampling=resampling)
 
 
 def replicates(statistic: WeightedStatistic, clusters: IntArray, resampling: Resampling) -> FloatArray:

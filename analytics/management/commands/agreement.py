@@ -19,8 +19,7 @@ from analytics.reports.document import Column, Table
 from analytics.reports.reasons import AGREEMENT
 from analytics.reports.render.layout import format_value
 from analytics.reports.render.text import table_lines
-from analytics.statistics.agreement.alpha import IntervalSettings
-from analytics.statistics.agreement.alpha_intervals import INTERVAL_CAVEATS, IntervalMethod
+from analytics.statistics.agreement.alpha import INTERVAL_CAVEATS, IntervalMethod, IntervalSettings
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug

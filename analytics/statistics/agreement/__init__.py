@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from analytics.statistics.agreement.alpha import (
-    LEVELS,
     Agreement,
     IntervalSettings,
-    Level,
     krippendorff_alpha,
     symmetric_alpha,
 )
+from analytics.statistics.agreement.disagreement import LEVELS, Level
 from analytics.statistics.agreement.first_votes import first_votes, overlap_sample
 from analytics.statistics.agreement.patterns import (
     Patterns,

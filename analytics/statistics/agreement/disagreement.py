@@ -73,6 +73,13 @@ class Disagreement:
     expected: float
     without: Callable[[], tuple[FloatArray, FloatArray]]
 
+    def alpha(self, ratings: int) -> float:
+        return 1 - (ratings - 1) * self.observed / self.expected
+
+
+def disagreement_at(patterns: Patterns, level: AnyLevel) -> Disagreement:
+    return _MEASURES[level](patterns)
+
 
 def nominal_disagreement(patterns: Patterns) -> Disagreement:
     """Squared distance 1 between any two different values."""
@@ -255,6 +262,14 @@ def _expected_without(patterns: Patterns, totals: FloatArray) -> FloatArray:
     n = totals.sum() - patterns.sizes
     return np.asarray(n * (n**3 - cubes) / 6)
 
+
+_MEASURES: dict[AnyLevel, Callable[[Patterns], Disagreement]] = {
+    "nominal": nominal_disagreement,
+    "ordinal": ordinal_disagreement,
+    "interval": interval_disagreement,
+    "ratio": ratio_disagreement,
+    "symmetric": symmetric_disagreement,
+}
 
 # Krippendorff's alpha of many data sets at once: resamples of a study, or the study without each of its
 # raters. Of a data set over V values alpha needs two kinds of sums over the units with two or more ratings:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytics.statistics.arrays import BoolArray, IntArray
+from analytics.statistics.arrays import BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def first_votes(units: ArrayLike, times: ArrayLike, *, k: int, ids: ArrayLike) -
     if len(np.unique(label)) < len(label):
         raise ValueError("Two votes have the same id, so nothing says which came first.")
     order = np.lexsort([label, time, unit])
-    starts, lengths = _runs(unit[order])
+    _, starts, lengths = np.unique(unit[order], return_index=True, return_counts=True)
     place = np.arange(len(order)) - np.repeat(starts, lengths)
     kept = np.zeros(len(unit), dtype=np.bool_)
     kept[order[place < k]] = True
@@ -61,14 +61,6 @@ def overlap_sample(units: ArrayLike, *, share: float, seed: int) -> NDArray[np.g
     distinct = np.unique(np.asarray(units))
     size = min(len(distinct), max(1, round(share * len(distinct))))
     return np.sort(np.random.default_rng(seed).choice(distinct, size=size, replace=False))
-
-
-def _runs(ordered: NDArray[np.generic]) -> tuple[IntArray, IntArray]:
-    """Where each run of equal values begins, and how long it is."""
-    change = np.ones(len(ordered), dtype=np.bool_)
-    change[1:] = ordered[1:] != ordered[:-1]
-    starts = np.flatnonzero(change)
-    return starts, np.diff(starts, append=len(ordered))
 
 
 def _missing(time: NDArray[np.generic]) -> BoolArray:

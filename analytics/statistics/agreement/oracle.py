@@ -11,7 +11,7 @@ import math
 import krippendorff
 import numpy as np
 
-from analytics.statistics.agreement.alpha import Level
+from analytics.statistics.agreement.disagreement import Level
 from analytics.statistics.agreement.patterns import Patterns
 
 # The package holds about three units x V x V tables of float64.

@@ -7,7 +7,7 @@ distinct rows and how many units have each are all that these statistics ever ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,11 +29,11 @@ _WIDEST_LOOKUP = 2**16
 class RatingColumns:
     """The N ratings that were given.
 
-    given: which of the rows passed in have a rating, as a mask, or all of them.
+    rated: which of the rows passed in have a rating, as a mask, or all of them.
     unit: (N,) numbers below `units`, not all of which need occur. values: (V,) ascending. code: (N,) into them.
     """
 
-    given: NDArray[np.bool_] | slice
+    rated: NDArray[np.bool_] | slice
     unit: IntArray
     units: int
     values: FloatArray
@@ -44,12 +44,10 @@ class RatingColumns:
         width, span = max(len(self.values), 1), self.units * len(self.values)
         key = self.unit * width + self.code
         if span <= 4 * len(key):
-            table = np.bincount(key, minlength=span)
-            found = np.flatnonzero(table)
-            count = table[found]
+            occurring, count = counted_in_table(key, span)
         else:
-            found, count = np.unique(key, return_counts=True)
-        unit, code = np.divmod(found, width)
+            occurring, count = np.unique(key, return_counts=True)
+        unit, code = np.divmod(occurring, width)
         return unit, code, count
 
 
@@ -58,16 +56,16 @@ def read_columns(units: ArrayLike, values: ArrayLike) -> RatingColumns:
     unit, value = np.asarray(units), np.asarray(values)
     if unit.ndim != 1 or unit.shape != value.shape:
         raise ValueError(f"Units and values must be columns of equal length: {unit.shape}, {value.shape}.")
-    given: NDArray[np.bool_] | slice = slice(None)
+    rated: NDArray[np.bool_] | slice = slice(None)
     if value.dtype.kind not in "iub":
         value = value.astype(np.float64, copy=False)
         missing = np.isnan(value)
         if missing.any():
-            given = ~missing
-            unit, value = unit[given], value[given]
+            rated = ~missing
+            unit, value = unit[rated], value[rated]
     row = number_labels(unit)
     domain, code = _code_values(value)
-    return RatingColumns(given, row, int(row.max(initial=-1)) + 1, domain, code)
+    return RatingColumns(rated, row, int(row.max(initial=-1)) + 1, domain, code)
 
 
 def number_labels(labels: NDArray[np.generic], *, what: str = "unit") -> IntArray:
@@ -107,6 +105,13 @@ def _as_whole(value: NDArray[Any]) -> IntArray | None:
     return whole if value.dtype.kind in "iub" or bool((whole == value).all()) else None
 
 
+def counted_in_table(key: IntArray, span: int) -> tuple[IntArray, IntArray]:
+    """The distinct keys, all below `span`, in ascending order, and how often each occurs."""
+    table = np.bincount(key, minlength=span)
+    occurring = np.flatnonzero(table)
+    return occurring, table[occurring]
+
+
 # Finding the distinct rows of a sparse count table, in time and memory that follow its cells.
 
 
@@ -130,6 +135,9 @@ class DistinctRows:
     count: IntArray
     multiplicity: IntArray
     which: IntArray
+
+    def patterns(self, values: FloatArray) -> Patterns:
+        return Patterns(values, self.pattern, self.code, self.count, self.multiplicity)
 
 
 def distinct_count_rows(
@@ -233,9 +241,8 @@ class Patterns:
     cluster: IntArray | None = None
 
     def __post_init__(self) -> None:
-        strange = self.values[~np.isfinite(self.values)]
-        if strange.size:
-            raise ValueError(f"Rating values must be finite numbers; found {strange[0]}.")
+        if (infinite := self.values[~np.isfinite(self.values)]).size:
+            raise ValueError(f"Rating values must be finite numbers; found {infinite[0]}.")
 
     @cached_property
     def counts(self) -> IntArray:
@@ -303,7 +310,7 @@ def patterns_from_long(units: ArrayLike, values: ArrayLike, *, clusters: ArrayLi
     label = np.asarray(clusters)
     if label.shape != np.shape(units):
         raise ValueError(f"There are {np.shape(units)} ratings, but clusters of {label.shape}.")
-    cluster = number_labels(label[columns.given], what="cluster")
+    cluster = number_labels(label[columns.rated], what="cluster")
     of_unit = np.zeros(columns.units, dtype=np.int64)
     of_unit[columns.unit] = cluster
     if (of_unit[columns.unit] != cluster).any():
@@ -318,15 +325,17 @@ def patterns_from_columns(columns: RatingColumns) -> tuple[Patterns, IntArray]:
     width, once = len(columns.values), np.ones(columns.units, dtype=np.int64)
     base = int(np.bincount(columns.unit).max(initial=0)) + 1
     if base ** min(width, 53) >= _EXACT:
-        found = distinct_count_rows(*columns.cells(), width=width, multiplicity=once)
-        return _patterns(columns.values, found), found.which
+        distinct = distinct_count_rows(*columns.cells(), width=width, multiplicity=once)
+        return distinct.patterns(columns.values), distinct.which
     # A unit's counts as one number: a single pass over the ratings.
     place = (base ** np.arange(width)).astype(np.float64)
     number = np.bincount(columns.unit, weights=place[columns.code], minlength=columns.units)
-    met = distinct_numbers(number.astype(np.int64), base=base, width=width, multiplicity=once)
+    unordered = distinct_numbers(number.astype(np.int64), base=base, width=width, multiplicity=once)
     # Once more over the few distinct rows, for the order in which every other way finds them.
-    found = distinct_count_rows(met.pattern, met.code, met.count, width=width, multiplicity=met.multiplicity)
-    return _patterns(columns.values, found), np.append(found.which, -1)[met.which]
+    distinct = distinct_count_rows(
+        unordered.pattern, unordered.code, unordered.count, width=width, multiplicity=unordered.multiplicity
+    )
+    return distinct.patterns(columns.values), np.append(distinct.which, -1)[unordered.which]
 
 
 def patterns_from_counts(values: ArrayLike, counts: ArrayLike) -> Patterns:
@@ -337,49 +346,34 @@ def patterns_from_counts(values: ArrayLike, counts: ArrayLike) -> Patterns:
     order = np.argsort(domain)
     table = _whole_numbers(table, "Counts")[:, order]
     row, code = np.nonzero(table)
-    cells = row * len(domain) + code
-    return _patterns_from_cells(
-        _require_distinct(domain[order]), cells, table[row, code], np.ones(len(table), dtype=np.int64)
-    )
+    once = np.ones(len(table), dtype=np.int64)
+    return _distinct_patterns(_require_distinct(domain[order]), row, code, table[row, code], once)
 
 
 def patterns_from_rows(
-    rows: Iterable[tuple[Mapping[float, int] | Sequence[int], int]],
-    *,
-    values: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
+    rows: Iterable[tuple[Mapping[float, int], int]], *, clusters: ArrayLike | None = None
 ) -> Patterns:
-    """Patterns of (count row, number of units with it), as an SQL GROUP BY over count columns yields them.
+    """Patterns of (value -> count, number of units with it), as an SQL GROUP BY over count columns yields them.
 
-    A count row is a mapping value -> count, or a sequence of counts in the order of `values`. clusters: of each row,
-    what its units share with units of other rows.
+    clusters: of each row, what its units share with units of other rows.
     """
-    listed = [(row if isinstance(row, Mapping) else _name_counts(row, values), times) for row, times in rows]
+    listed = list(rows)
     cells = [(i, value, count) for i, (row, _) in enumerate(listed) for value, count in row.items()]
     times = _whole_numbers(np.array([times for _, times in listed], dtype=object), "Multiplicities")
     count = _whole_numbers(np.array([count for _, _, count in cells], dtype=object), "Counts")
     row = np.array([i for i, _, _ in cells], dtype=np.int64)
     value = np.array([value for _, value, _ in cells], dtype=np.float64)
-    domain = np.unique(value) if values is None else np.sort(np.asarray(values, dtype=np.float64))
-    unknown = value[~np.isin(value, _require_distinct(domain))]
-    if unknown.size:
-        raise ValueError(f"A count row names {unknown[0]}, which is not among the values.")
+    domain = _require_distinct(np.unique(value))
     key = (row * len(domain) + np.searchsorted(domain, value))[count > 0]
     distinct_keys, which = np.unique(key, return_inverse=True)
     summed = np.bincount(which, weights=count[count > 0]).astype(np.int64)
+    row, code = np.divmod(distinct_keys, max(len(domain), 1))
     if clusters is None:
-        return _patterns_from_cells(domain, distinct_keys, summed, times)
+        return _distinct_patterns(domain, row, code, summed, times)
     label = np.asarray(clusters)
     if label.shape != times.shape:
         raise ValueError(f"There are {len(times)} count rows, but clusters of {label.shape}.")
-    row, code = np.divmod(distinct_keys, max(len(domain), 1))
     return _clustered_patterns(domain, row, code, summed, times, number_labels(label, what="cluster"))
-
-
-def _name_counts(row: Sequence[int], values: Sequence[float] | None) -> dict[float, int]:
-    if values is None:
-        raise ValueError("Count rows without names need the values that their columns stand for.")
-    return dict(zip(values, row, strict=True))
 
 
 def _require_distinct(domain: FloatArray) -> FloatArray:
@@ -399,18 +393,12 @@ def _whole_numbers(numbers: NDArray[np.generic], what: str) -> IntArray:
     return as_float.astype(np.int64)
 
 
-def _patterns_from_cells(
-    values: FloatArray, key: IntArray, count: IntArray, multiplicity: IntArray
+def _distinct_patterns(
+    values: FloatArray, row: IntArray, code: IntArray, count: IntArray, multiplicity: IntArray
 ) -> Patterns:
-    """Store equal rows once; `key` is row * V + code of the cells with `count`, ascending and distinct."""
-    row, code = np.divmod(key, max(len(values), 1))
-    return _patterns(
-        values, distinct_count_rows(row, code, count, width=len(values), multiplicity=multiplicity)
-    )
-
-
-def _patterns(values: FloatArray, found: DistinctRows) -> Patterns:
-    return Patterns(values, found.pattern, found.code, found.count, found.multiplicity)
+    """Store equal rows once; cells come ascending by row, then code."""
+    distinct = distinct_count_rows(row, code, count, width=len(values), multiplicity=multiplicity)
+    return distinct.patterns(values)
 
 
 def _clustered_patterns(
@@ -426,19 +414,13 @@ def _clustered_patterns(
     rows = np.concatenate([row, rated])
     codes = np.concatenate([code, width + cluster[rated]])
     order = np.lexsort([codes, rows])
-    found = distinct_count_rows(
+    distinct = distinct_count_rows(
         rows[order],
         codes[order],
         np.concatenate([count, np.ones(len(rated), dtype=np.int64)])[order],
         width=width + int(cluster.max(initial=0)) + 1,
         multiplicity=multiplicity,
     )
-    rating = found.code < width
-    return Patterns(
-        values,
-        found.pattern[rating],
-        found.code[rating],
-        found.count[rating],
-        found.multiplicity,
-        cluster=found.code[~rating] - width,
-    )
+    rating = distinct.code < width
+    pattern, code, count = (column[rating] for column in (distinct.pattern, distinct.code, distinct.count))
+    return Patterns(values, pattern, code, count, distinct.multiplicity, distinct.code[~rating] - width)

@@ -39,8 +39,7 @@ def percent_agreement(patterns: Patterns) -> PercentAgreement:
             None, None, None, 0, 0, "no_pairable_units" if patterns.units else "no_ratings"
         )
     sizes, times = pairable.sizes, pairable.multiplicity
-    pairs = sizes * (sizes - 1) // 2
-    equal = pairable.per_pattern(pairable.count * (pairable.count - 1) // 2)
+    pairs, equal = _count_pairs(sizes), pairable.per_pattern(_count_pairs(pairable.count))
     share = equal / pairs
     return PercentAgreement(
         pooled_pairs=float((times * equal).sum() / (times * pairs).sum()),
@@ -73,7 +72,8 @@ class PairAgreement:
 
     @property
     def alpha(self) -> float | None:
-        return alpha_of_pairs(self.disagreements, self.agreeing.n)
+        """1 - Do / De with De = 1/2 and every pair of votes as a unit of its own; None without pairs."""
+        return 1 - 2 * self.disagreements / self.agreeing.n if self.agreeing.n else None
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,6 @@ class SamePreference:
     @property
     def different(self) -> int:
         return self.same.n - self.same.hits
-
-
-def alpha_of_pairs(disagreements: int, pairs: int) -> float | None:
-    """1 - Do / De with De = 1/2 and every pair of votes as a unit of its own; None without pairs."""
-    return 1 - 2 * disagreements / pairs if pairs else None
 
 
 def pair_agreement(
@@ -122,11 +117,8 @@ def same_preference(
     same = np.asarray(sides[0]) == np.asarray(sides[1])
     share = clustered_share(same, np.ones(len(same)), clusters=clusters, resampling=resampling)
     one, other = (np.asarray(column, dtype=np.float64) for column in confidences)
-    return SamePreference(
-        same=share,
-        confidence_same=(_mean_confidence(one[same]), _mean_confidence(other[same])),
-        confidence_different=(_mean_confidence(one[~same]), _mean_confidence(other[~same])),
-    )
+    means = [(_mean_confidence(one[rows]), _mean_confidence(other[rows])) for rows in (same, ~same)]
+    return SamePreference(share, confidence_same=means[0], confidence_different=means[1])
 
 
 def _count_pairs(votes: IntArray) -> IntArray:
@@ -169,11 +161,12 @@ def agreement_by_confidence(
     confidence: FloatArray, agrees: IntArray, *, clusters: ArrayLike | None, resampling: Resampling
 ) -> list[AtConfidence]:
     """Every confidence that was given, ascending; `agrees` as by `agrees_with_others`."""
-    found = []
+    levels = []
     for level in np.unique(confidence[~np.isnan(confidence)]):
-        here = confidence == level
-        told = here & (agrees != NO_MAJORITY)
-        own = None if clusters is None else np.asarray(clusters)[told]
-        share = clustered_share(agrees[told], np.ones(int(told.sum())), clusters=own, resampling=resampling)
-        found.append(AtConfidence(float(level), int(here.sum()), share))
-    return found
+        rows = confidence == level
+        compared = rows & (agrees != NO_MAJORITY)
+        own = None if clusters is None else np.asarray(clusters)[compared]
+        hits = agrees[compared]
+        share = clustered_share(hits, np.ones_like(hits), clusters=own, resampling=resampling)
+        levels.append(AtConfidence(float(level), int(rows.sum()), share))
+    return levels

@@ -14,8 +14,6 @@ import numpy as np
 from analytics.statistics.agreement.disagreement import LEVELS, AnyLevel, pairs_of_values, squared_distances
 from analytics.statistics.arrays import FloatArray, IntArray
 
-RunningLevel = AnyLevel
-
 # After so many changes the coincidences are summed afresh from whole numbers, so that rounding never builds up.
 _FRESH = 256
 
@@ -27,13 +25,12 @@ class RunningAlpha:
     not distinct or, at the ratio level, negative.
     """
 
-    def __init__(self, values: Sequence[float], level: RunningLevel) -> None:
-        self.level: RunningLevel = level
+    def __init__(self, values: Sequence[float], level: AnyLevel) -> None:
+        self.level: AnyLevel = level
         self._values = _scale(values, level)
         self._code = {float(value): code for code, value in enumerate(self._values)}
         self._first, self._second = pairs_of_values(len(self._values))
         self._counts: dict[Hashable, IntArray] = {}
-        self._fixed = self._apart(np.zeros(len(self._values)))
         # By m, the sum of x_c x_k (c < k) over the units with m votes, whose counts are x: whole, so never rounded.
         self._products: dict[int, IntArray] = {}
         self._coincidences = np.zeros(len(self._first))
@@ -67,14 +64,14 @@ class RunningAlpha:
             return None
         totals = self._totals.astype(np.float64)
         n = float(totals.sum())
-        apart = squared_distances(
+        distances = squared_distances(
             self.level, self._values, totals[None, :], first=self._first, second=self._second
         )[0]
         if self.level == "symmetric":
             expected = n**2 / 4
         else:
-            expected = float((totals[self._first] * totals[self._second]) @ apart)
-        return 1 - (n - 1) * float(self._coincidences @ apart) / expected
+            expected = float((totals[self._first] * totals[self._second]) @ distances)
+        return 1 - (n - 1) * float(self._coincidences @ distances) / expected
 
     def reason(self) -> str | None:
         """A code of `reasons.SENTENCES` where alpha is not defined."""
@@ -85,12 +82,6 @@ class RunningAlpha:
         if self.level != "symmetric" and np.count_nonzero(self._totals) < 2:
             return "no_variation"
         return None
-
-    def _apart(self, totals: FloatArray) -> FloatArray:
-        """(Q,) squared distances of the pairs of values; only ordinal ones depend on how often values were given."""
-        told = totals[None, :]
-        found = squared_distances(self.level, self._values, told, first=self._first, second=self._second)
-        return found.reshape(-1)
 
     def _code_of(self, value: float) -> int:
         code = self._code.get(float(value))
@@ -113,10 +104,7 @@ class RunningAlpha:
         if size < 2:
             return
         products = times * counts[self._first] * counts[self._second]
-        if size in self._products:
-            self._products[size] += products
-        else:
-            self._products[size] = products
+        self._products[size] = self._products.get(size, 0) + products
         self._coincidences += products / (size - 1)
         self._totals += times * counts
         self.pairable_units += times
@@ -128,7 +116,7 @@ class RunningAlpha:
             self._coincidences += sums / (size - 1)
 
 
-def _scale(values: Sequence[float], level: RunningLevel) -> FloatArray:
+def _scale(values: Sequence[float], level: AnyLevel) -> FloatArray:
     known = (*LEVELS, "symmetric")
     if level not in known:
         raise ValueError(f"Unknown level of measurement {level!r}; known are {', '.join(known)}.")

@@ -14,15 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytics.statistics.agreement import disagreement
-from analytics.statistics.agreement.alpha import (
-    Agreement,
-    IntervalSettings,
-    alpha_at,
-)
+from analytics.statistics.agreement.alpha import Agreement, IntervalSettings, alpha_at
 from analytics.statistics.agreement.disagreement import AnyLevel
 from analytics.statistics.agreement.patterns import (
     Patterns,
     RatingColumns,
+    counted_in_table,
     number_labels,
     patterns_from_columns,
     patterns_from_long,
@@ -66,10 +63,8 @@ class _RaterCells:
     times: IntArray
 
 
-@dataclass(frozen=True)
-class _AlphaWithout:
-    alpha: float | None
-    reason: str | None
+# Alpha of the others' ratings, None for a reason.
+_AlphaWithout = tuple[float | None, str | None]
 
 
 def one_left_out(
@@ -83,7 +78,7 @@ def one_left_out(
     label = np.asarray(raters)
     if label.shape != np.shape(units):
         raise ValueError(f"There are {np.shape(units)} ratings, but raters of {label.shape}.")
-    names, rater = _name_raters(label[columns.given])
+    names, rater = _name_raters(label[columns.rated])
     if not len(names):
         return []
     _refuse_repeats(columns, rater, names)
@@ -127,13 +122,11 @@ def _count_rater_cells(
         key = np.searchsorted(ours, place)
     key += rater * cells
     if raters * cells <= _MOST_TABLE_CELLS:
-        table = np.bincount(key, minlength=raters * cells)
-        found = np.flatnonzero(table)
-        times = table[found]
+        occurring, times = counted_in_table(key, raters * cells)
     else:
-        found, times = np.unique(key, return_counts=True)
-    who, cell = np.divmod(found, cells)
-    return _RaterCells(who, cell, times)
+        occurring, times = np.unique(key, return_counts=True)
+    rater, cell = np.divmod(occurring, cells)
+    return _RaterCells(rater, cell, times)
 
 
 def _alphas_without(
@@ -159,14 +152,14 @@ def _alphas_without(
         np.bincount(met.rater, weights=met.times * gain[met.cell], minlength=raters) for gain in change.T
     ]
     sums = np.stack(gains, axis=1) + patterns.multiplicity @ whole
-    found = disagreement.alphas_from_sums(sums, patterns.values, level=level)
+    alphas = disagreement.alphas_from_sums(sums, patterns.values, level=level)
     ratings = patterns.ratings - np.bincount(met.rater, weights=met.times, minlength=raters)
     pairable = sums[:, :width].sum(axis=1) > 0
     return [
-        _AlphaWithout(float(alpha), None)
+        (float(alpha), None)
         if np.isfinite(alpha)
-        else _AlphaWithout(None, "no_ratings" if not n else "no_variation" if some else "no_pairable_units")
-        for alpha, n, some in zip(found, ratings, pairable, strict=True)
+        else (None, "no_ratings" if not n else "no_variation" if some else "no_pairable_units")
+        for alpha, n, some in zip(alphas, ratings, pairable, strict=True)
     ]
 
 
@@ -174,12 +167,12 @@ def _one_by_one(
     columns: RatingColumns, rater: IntArray, *, level: AnyLevel, raters: int
 ) -> list[_AlphaWithout]:
     """On scales so long that the sums behind alpha take more room than the ratings."""
-    value, found = columns.values[columns.code], []
+    value, alphas = columns.values[columns.code], []
     for one in range(raters):
         others = rater != one
         alpha = alpha_at(patterns_from_long(columns.unit[others], value[others]), level)
-        found.append(_AlphaWithout(alpha.alpha, alpha.reason if alpha.alpha is None else None))
-    return found
+        alphas.append((alpha.alpha, alpha.reason if alpha.alpha is None else None))
+    return alphas
 
 
 def _rater_agreements(
@@ -207,8 +200,8 @@ def _rater_agreements(
             rater=name,
             ratings=int(given[k]),
             pairable_ratings=int(pairable[k]),
-            alpha_without=without[k].alpha,
-            reason=without[k].reason,
+            alpha_without=without[k][0],
+            reason=without[k][1],
             pairs=int(pairs[k]),
             equal=float(equal[k]) if pairs[k] else None,
             above_others=float(mean[k]) if scale and pairs[k] else None,

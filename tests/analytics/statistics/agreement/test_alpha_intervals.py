@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from analytics.statistics.agreement import disagreement
-from analytics.statistics.agreement.alpha import LEVELS, IntervalSettings, krippendorff_alpha, symmetric_alpha
-from analytics.statistics.agreement.alpha_intervals import INTERVAL_CAVEATS, INTERVAL_METHODS
+from analytics.statistics.agreement.alpha import (
+    INTERVAL_CAVEATS,
+    INTERVAL_METHODS,
+    LEVELS,
+    IntervalSettings,
+    jackknife_standard_error,
+    krippendorff_alpha,
+    leave_one_unit_out_alphas,
+    symmetric_alpha,
+)
 from analytics.statistics.agreement.patterns import Patterns, patterns_from_long, patterns_from_rows
 from analytics.statistics.bootstrap import Resampling
 from tests.analytics.statistics.agreement.test_published_alpha import HAYES
@@ -208,3 +218,60 @@ def test_units_drawn_anew_cover_the_truth_and_krippendorffs_pairs_do_not():
 
     assert min(covered["jackknife"], covered["units"]) >= 180
     assert covered["krippendorff"] <= 165
+
+
+def random_ratings(seed: int, *, values: int = 5) -> Patterns:
+    random = np.random.default_rng(seed)
+    raters, number = int(random.integers(2, 7)), int(random.integers(3, 25))
+    truth = random.integers(0, values, number)
+    ratings = np.where(
+        random.random((raters, number)) < 0.5, truth, random.integers(0, values, (raters, number))
+    ).astype(float)
+    ratings[random.random(ratings.shape) < random.random() * 0.6] = np.nan
+    return patterns_from_long(np.tile(np.arange(number), raters), ratings.ravel()).pairable()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_leaving_a_unit_out_by_formula_equals_leaving_it_out_of_the_data(level):
+    for seed in range(60):
+        patterns = random_ratings(seed)
+        by_formula = leave_one_unit_out_alphas(patterns, level, disagreement.disagreement_at(patterns, level))
+        afresh = [krippendorff_alpha(patterns.without(p), level=level).alpha for p in range(len(by_formula))]
+        expected = [math.nan if alpha is None else alpha for alpha in afresh]
+
+        np.testing.assert_allclose(by_formula, expected, rtol=0, atol=1e-12)
+
+
+def test_leaving_a_unit_out_holds_for_arbitrary_labels():
+    patterns = patterns_from_long([1, 1, 2, 2, 2, 3, 3, 4, 4], [0, 1, 0, 0, 1, 1, 1, 0, 0])
+    sums = disagreement.symmetric_disagreement(patterns)
+
+    for p, alpha in enumerate(leave_one_unit_out_alphas(patterns, "symmetric", sums)):
+        rest = patterns.without(p)
+        fresh = disagreement.symmetric_disagreement(rest)
+        assert alpha == pytest.approx(1 - (rest.ratings - 1) * fresh.observed / fresh.expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("typo", [1e6, 1e12])
+def test_a_unit_that_dwarfs_the_others_does_not_drown_them_when_it_is_left_out(typo):
+    ratings = [1, 2, 3, 3, 5, 4, 2, 2, 5, typo]
+    unit = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    patterns = patterns_from_long(unit, ratings)
+
+    sums = disagreement.interval_disagreement(patterns)
+    alphas = leave_one_unit_out_alphas(patterns, "interval", sums)
+
+    clean = krippendorff_alpha(patterns_from_long(unit[:8], ratings[:8]), level="interval").alpha
+    dwarf = int(patterns.pattern[patterns.code == len(patterns.values) - 1][0])
+    assert alphas[dwarf] == pytest.approx(clean, abs=1e-12)
+
+
+def test_the_standard_error_weighs_equal_units_by_their_number():
+    once = patterns_from_long([1, 1, 2, 2, 3, 3, 4, 4, 5, 5], [1, 2, 1, 2, 1, 1, 2, 2, 2, 2])
+    alphas = [krippendorff_alpha(once.without(p), level="nominal").alpha for p in range(3)]
+    listed = np.repeat(alphas, once.multiplicity)
+
+    error, reason = jackknife_standard_error(once, "nominal", disagreement.nominal_disagreement(once))
+
+    assert error == pytest.approx(math.sqrt(4 / 5 * ((listed - listed.mean()) ** 2).sum()), abs=1e-14)
+    assert reason is None
