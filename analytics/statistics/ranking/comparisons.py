@@ -57,10 +57,8 @@ class Comparisons:
 
 def code_names(names: Iterable[str]) -> tuple[tuple[str, ...], IntArray]:
     """The distinct names, sorted, and the index of each name among them."""
-    listed = list(names)
-    distinct = tuple(sorted(set(listed)))
-    index = {name: number for number, name in enumerate(distinct)}
-    return distinct, np.fromiter((index[name] for name in listed), np.int64, len(listed))
+    distinct, index = np.unique(list(names), return_inverse=True)
+    return tuple(distinct.tolist()), index
 
 
 def count_comparisons(

@@ -20,8 +20,7 @@ def connected_systems(n: int, *, one: IntArray, other: IntArray) -> list[IntArra
     from scipy.sparse import csgraph  # takes a moment to load: only with a ranking
 
     _, label = csgraph.connected_components(_sparse_graph(n, one, other), directed=False)
-    groups = [np.flatnonzero(label == number) for number in range(int(label.max(initial=-1)) + 1)]
-    return sorted(groups, key=lambda group: (-len(group), group[0]))
+    return sorted(_groups(label), key=lambda group: (-len(group), group[0]))
 
 
 def strong_components(n: int, *, preferred: IntArray, over: IntArray) -> list[IntArray]:
@@ -35,8 +34,11 @@ def strong_components(n: int, *, preferred: IntArray, over: IntArray) -> list[In
     graph = _sparse_graph(n, preferred, over)
     _, label = csgraph.connected_components(graph, directed=True, connection="strong")
     reach = np.isfinite(csgraph.shortest_path(graph, unweighted=True)).sum(axis=1)
-    groups = [np.flatnonzero(label == number) for number in range(int(label.max(initial=-1)) + 1)]
-    return sorted(groups, key=lambda group: (-reach[group[0]], group[0]))
+    return sorted(_groups(label), key=lambda group: (-reach[group[0]], group[0]))
+
+
+def _groups(label: IntArray) -> list[IntArray]:
+    return [np.flatnonzero(label == number) for number in range(int(label.max(initial=-1)) + 1)]
 
 
 def _sparse_graph(n: int, start: IntArray, end: IntArray) -> object:
@@ -131,7 +133,7 @@ def count_table(
 
 
 def undefeated_blocks(comparisons: Comparisons, use: CellWeights, systems: IntArray) -> list[IntArray]:
-    """See `ranking_components.blocks`: of a connected group, as indexes into the study's systems."""
+    """The `strong_components` of a connected group, as indexes into the study's systems."""
     cells, one, other = _cells_of_group(comparisons, use, systems)
     # Preferred, or tied with.
     first, second = (comparisons.outcome[cells] != role for role in (SECOND, FIRST))
@@ -158,7 +160,7 @@ def _level_weights(levels: tuple[float, ...], weights: Mapping[float, float] | N
     unknown = [level for level in levels if level not in weights]
     if unknown:
         raise ValueError(f"No weight is given for a confidence of {unknown[0]:g}.")
-    found = np.array([float(weights[level]) for level in levels])
-    if not (np.isfinite(found) & (found >= 0)).all():
+    values = np.array([float(weights[level]) for level in levels])
+    if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError("A weight is a finite number of zero or more.")
-    return found
+    return values

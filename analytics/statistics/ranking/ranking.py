@@ -10,17 +10,31 @@ shown, and part of no strength and no win rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Interval, Resampling, percentile_interval
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
+from analytics.statistics.bootstrap import (
+    Interval,
+    Resampling,
+    multinomial_weights,
+    percentile_interval,
+    resample_weights,
+)
 from analytics.statistics.correlation import kendall
 from analytics.statistics.intervals import FEWEST_CLUSTERS, expanded_percentiles
-from analytics.statistics.ranking.bradley_terry import Fits, fit_strengths
-from analytics.statistics.ranking.comparisons import BOTH_BAD, TIE, Comparisons, VoteTallies, tally_votes
+from analytics.statistics.ranking.bradley_terry import Davidson, Fits, fit_strengths
+from analytics.statistics.ranking.comparisons import (
+    BOTH_BAD,
+    TIE,
+    ClusterCounts,
+    Comparisons,
+    VoteTallies,
+    tally_votes,
+)
 from analytics.statistics.ranking.count_tables import (
     CellWeights,
     ConfidenceUse,
@@ -30,23 +44,15 @@ from analytics.statistics.ranking.count_tables import (
     count_table,
     undefeated_blocks,
 )
-from analytics.statistics.ranking.rank_intervals import (
-    Intervals,
-    ReplicateFits,
-    count_clusters,
-    natural_scale,
-    ranks_of,
-    replicate_counts,
-    wald_intervals,
-)
 
-# How a ranking is asked for, and what it answers.
-
-
-WALD = "wald"
+WALD, VOTES = "wald", "votes"
 
 # A fit solves for all strengths at once: this is for systems, not for the items they made.
 MAX_SYSTEMS = 500
+# Strengths that differ by less are equal: they are of order one.
+_EQUAL_STRENGTHS = 1e-9
+# How many numbers a piece of the work may hold at once.
+_CELLS = 4_000_000
 
 SENTENCES = {
     "no_comparisons": "No vote compares this system with another.",
@@ -74,7 +80,7 @@ class RankingSettings:
     confidence: "margin" reads it as how far the preferred system is ahead, in ordered steps; "weight" multiplies each
     vote by `weights` of its confidence, or by confidence / highest confidence given. Votes without one are then left
     out and counted, but for ties under "margin".
-    ridge: see `ranking_fit.Design`; 0 gives maximum likelihood. position: estimate what being shown first is worth.
+    ridge: see `PairDesign`; 0 gives maximum likelihood. position: estimate what being shown first is worth.
     """
 
     intervals: str
@@ -164,6 +170,15 @@ class _FittedGroup:
     values: FloatArray
     replicates: ReplicateFits
 
+    def intervals(self, settings: RankingSettings, clusters: int) -> Intervals:
+        if settings.intervals != WALD:
+            if clusters < FEWEST_CLUSTERS:
+                return Intervals(reason="one_cluster" if clusters < 2 else "few_clusters")
+            return self.replicates.intervals(settings.resampling.level, clusters)
+        if settings.confidence == "weight":
+            return Intervals(reason="weighted")
+        return wald_intervals(self.table, self.fits, level=settings.resampling.level)
+
 
 def rank_systems(comparisons: Comparisons, settings: RankingSettings) -> Ranking:
     """Raises ValueError for intervals by a clustering that was not counted, and for unusable weights."""
@@ -175,27 +190,31 @@ def rank_systems(comparisons: Comparisons, settings: RankingSettings) -> Ranking
         len(comparisons.systems), one=comparisons.first[used], other=comparisons.second[used]
     )
     fitted = [_fit_group(comparisons, use, group, settings) for group in groups]
-    rates: list[FloatArray] = []
+    # Per system; None for one that most replicates do not compare.
+    rate_intervals: Sequence[Interval | None] = [None] * len(comparisons.systems)
     if clusters >= FEWEST_CLUSTERS:
+        rates = []
         for cells in replicate_counts(comparisons, by=by, resampling=settings.resampling):
             rates.append(tally_votes(comparisons, cells).rate)
             for one in fitted:
                 if isinstance(one, _FittedGroup):
                     one.replicates.add(cells)
+        level, quantiles = (
+            settings.resampling.level,
+            expanded_percentiles(settings.resampling.level, clusters),
+        )
+        columns = np.concatenate(rates).T
+        rate_intervals = [percentile_interval(column, level, quantiles=quantiles) for column in columns]
     once = tally_votes(comparisons, comparisons.count[None].astype(np.float64))
-    votes = _SystemVotes(comparisons.systems, once, _rate_intervals(rates, settings, clusters))
+    votes = _SystemVotes(comparisons.systems, once, rate_intervals)
+    ranked = []
+    for group, one in zip(groups, fitted, strict=True):
+        blocks = undefeated_blocks(comparisons, use, group)
+        intervals = Intervals() if isinstance(one, str) else one.intervals(settings, clusters)
+        ranked.append(_ranked_group(votes, group, one, blocks, intervals))
     return Ranking(
         settings=settings,
-        groups=tuple(
-            _ranked_group(
-                votes,
-                group,
-                one,
-                undefeated_blocks(comparisons, use, group),
-                _intervals(one, settings, clusters),
-            )
-            for group, one in zip(groups, fitted, strict=True)
-        ),
+        groups=tuple(ranked),
         votes=comparisons.votes,
         both_bad=int(comparisons.count[comparisons.outcome == BOTH_BAD].sum()),
         without_confidence=use.without_confidence,
@@ -233,38 +252,13 @@ def _fit_group(
     )
 
 
-def _intervals(fitted: _FittedGroup | str, settings: RankingSettings, clusters: int) -> Intervals:
-    if isinstance(fitted, str):
-        return Intervals()
-    if settings.intervals != WALD:
-        if clusters < FEWEST_CLUSTERS:
-            return Intervals(reason="one_cluster" if clusters < 2 else "few_clusters")
-        return fitted.replicates.intervals(settings.resampling.level, clusters)
-    if settings.confidence == "weight":
-        return Intervals(reason="weighted")
-    return wald_intervals(fitted.table, fitted.fits, level=settings.resampling.level)
-
-
-def _rate_intervals(
-    rates: list[FloatArray], settings: RankingSettings, clusters: int
-) -> list[Interval | None] | None:
-    """Per system; None for one that most replicates do not compare."""
-    if not rates:
-        return None
-    level = settings.resampling.level
-    return [
-        percentile_interval(column, level, quantiles=expanded_percentiles(level, clusters))
-        for column in np.concatenate(rates).T
-    ]
-
-
 @dataclass(frozen=True)
 class _SystemVotes:
     """What lines are made from, whether or not there are strengths."""
 
     systems: tuple[str, ...]
     tallies: VoteTallies
-    rate_intervals: list[Interval | None] | None
+    rate_intervals: Sequence[Interval | None]
 
     def line(
         self,
@@ -274,27 +268,26 @@ class _SystemVotes:
         rank: int | None = None,
         rank_interval: tuple[int, int] | None = None,
     ) -> RankedSystem:
-        wins, losses, ties, both_bad = (
-            int(votes[0, system])
-            for votes in (self.tallies.wins, self.tallies.losses, self.tallies.ties, self.tallies.both_bad)
-        )
+        votes = {name: int(counts[0, system]) for name, counts in vars(self.tallies).items()}
+        rate = float(self.tallies.rate[0, system])
         return RankedSystem(
             system=self.systems[system],
             strength=strength.value if strength else None,
             interval=strength.interval if strength else None,
             rank=rank,
             rank_interval=rank_interval,
-            wins=wins,
-            losses=losses,
-            ties=ties,
-            both_bad=both_bad,
-            win_rate=float(self.tallies.rate[0, system]) if wins + losses + ties else None,
-            win_rate_interval=self.rate_intervals[system] if self.rate_intervals else None,
+            win_rate=None if math.isnan(rate) else rate,
+            win_rate_interval=self.rate_intervals[system],
+            **votes,
         )
 
 
 def _ranked_group(
-    votes: _SystemVotes, group: IntArray, fitted: _FittedGroup | str, blocks: list[IntArray], found: Intervals
+    votes: _SystemVotes,
+    group: IntArray,
+    fitted: _FittedGroup | str,
+    blocks: list[IntArray],
+    intervals: Intervals,
 ) -> RankedGroup:
     named = tuple(tuple(votes.systems[system] for system in block) for block in blocks)
     if isinstance(fitted, str):
@@ -302,12 +295,12 @@ def _ranked_group(
         lines.sort(key=lambda line: (-1.0 if line.win_rate is None else -line.win_rate, line.system))
         return RankedGroup(tuple(lines), named, reason=fitted)
     n, position = len(group), fitted.table.design.position
-    spans: Sequence[Interval | None] = found.parameters or [None] * len(fitted.values)
+    spans: Sequence[Interval | None] = intervals.parameters or [None] * len(fitted.values)
     figures = [
         ParameterEstimate(float(value), span) for value, span in zip(fitted.values, spans, strict=True)
     ]
     ranks = ranks_of(fitted.values[None, :n])[0].tolist()
-    rank_spans: Sequence[tuple[int, int] | None] = found.ranks or [None] * n
+    rank_spans: Sequence[tuple[int, int] | None] = intervals.ranks or [None] * n
     lines = [
         votes.line(int(system), strength=figures[k], rank=ranks[k], rank_interval=rank_spans[k])
         for k, system in enumerate(group)
@@ -320,9 +313,141 @@ def _ranked_group(
         nu=shared[0] if shared and not by_margin else None,
         thresholds=tuple(shared) if by_margin else (),
         first_shown=figures[n] if position else None,
-        interval_reason=found.reason,
-        degenerate=found.degenerate,
+        interval_reason=intervals.reason,
+        degenerate=intervals.degenerate,
     )
+
+
+# Intervals of strengths and ranks: from replicates of the votes, or from the information in them.
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Of each parameter, in the order of `Fits.parameters`, nu in place of its log; and of each system's rank.
+
+    degenerate: how many replicates left the strengths undefined. reason: where there are no intervals.
+    """
+
+    parameters: list[Interval] | None = None
+    ranks: list[tuple[int, int]] | None = None
+    degenerate: int = 0
+    reason: str | None = None
+
+
+def ranks_of(strengths: FloatArray) -> IntArray:
+    """1 for the strongest of each row; systems of equal strength share the better rank."""
+    return np.asarray(1 + (strengths[:, None, :] > strengths[:, :, None] + _EQUAL_STRENGTHS).sum(axis=2))
+
+
+def natural_scale(table: CountTable, parameters: FloatArray, counts: FloatArray) -> FloatArray:
+    """Davidson's log nu as nu, which is 0 without ties."""
+    if not (isinstance(table.model, Davidson) and table.model.ties):
+        return parameters
+    out = parameters.copy()
+    out[:, -1] = np.where(counts[..., 2].sum(axis=1) > 0, np.exp(out[:, -1]), 0)
+    return out
+
+
+class ReplicateFits:
+    """The fits of one table's replicates, a piece at a time."""
+
+    def __init__(self, table: CountTable, start: FloatArray) -> None:
+        self._table, self._start = table, start
+        self._parameters: list[FloatArray] = []
+        self._found: list[BoolArray] = []
+
+    def add(self, cells: FloatArray) -> None:
+        counts = self._table.counts(cells)
+        fits = fit_strengths(self._table.design, self._table.model, counts, start=self._start)
+        self._parameters.append(natural_scale(self._table, fits.parameters, counts))
+        self._found.append(fits.found)
+
+    def intervals(self, level: float, clusters: int) -> Intervals:
+        """Between quantiles of the replicates; of the ranks, between the ranks that replicates had.
+
+        clusters: what they were drawn from, which has to be FEWEST_CLUSTERS or more.
+        """
+        found = np.concatenate(self._found)
+        degenerate = int((~found).sum())
+        if 2 * degenerate > len(found):
+            return Intervals(degenerate=degenerate, reason="mostly_undefined")
+        parameters = np.concatenate(self._parameters)[found]
+        quantiles = expanded_percentiles(level, clusters)
+        ranks = ranks_of(parameters[:, : self._table.design.n])
+        ends = np.quantile(ranks, quantiles, axis=0, method="inverted_cdf").T.tolist()
+        rank_intervals = [(int(low), int(high)) for low, high in ends]
+        return Intervals(_as_pairs(np.quantile(parameters, quantiles, axis=0)), rank_intervals, degenerate)
+
+
+def wald_intervals(table: CountTable, fits: Fits, *, level: float) -> Intervals:
+    """Wald's intervals, as if all votes were independent.
+
+    A system's ranks run from 1 + the systems certainly better to n - those certainly worse: where the interval of the
+    difference of the two leaves out 0.
+    """
+    if fits.covariance is None:
+        raise ValueError("These fits were made without their covariance.")
+    z, n = NormalDist().inv_cdf((1 + level) / 2), table.design.n
+    value, covariance = fits.parameters[0], fits.covariance[0]
+    half = z * np.sqrt(np.diag(covariance))
+    bounds = np.stack([value - half, value + half])
+    if isinstance(table.model, Davidson) and table.model.ties:
+        bounds[:, -1] = np.exp(bounds[:, -1])
+    variance = np.diag(covariance)[:n]
+    apart = variance[:, None] + variance[None, :] - 2 * covariance[:n, :n]
+    lead = value[:n, None] - value[None, :n]
+    certain = np.abs(lead) > z * np.sqrt(np.maximum(apart, 0)) + _EQUAL_STRENGTHS
+    better, worse = (certain & (lead < 0)).sum(axis=1), (certain & (lead > 0)).sum(axis=1)
+    return Intervals(_as_pairs(bounds), list(zip((1 + better).tolist(), (n - worse).tolist(), strict=True)))
+
+
+def _as_pairs(bounds: FloatArray) -> list[Interval]:
+    return [(float(low), float(high)) for low, high in bounds.T]
+
+
+# Resampled count tables: what the study might have counted with other raters, other prompts or other votes.
+# Raters (or prompts) are drawn with replacement, each with all their votes, by weighing their tables: no
+# vote is read again. With few clusters plain intervals between quantiles come out too narrow: see
+# `intervals`.
+
+
+def replicate_counts(comparisons: Comparisons, *, by: str, resampling: Resampling) -> Iterator[FloatArray]:
+    """Pieces (B, cells) of `resampling.replicates` tables, drawn by VOTES or by a clustering of that name."""
+    n_cells = len(comparisons.count)
+    # A fit holds a square of systems per table.
+    rows = max(1, _CELLS // max(n_cells, len(comparisons.systems) ** 2, 1))
+    if by == VOTES:
+        drawn = multinomial_weights(comparisons.count, resampling)
+    else:
+        table = comparisons.clusters[by]
+        drawn = resample_weights(np.arange(table.size), table.size, resampling)
+    for piece in drawn:
+        for start in range(0, len(piece), rows):
+            weights = piece[start : start + rows]
+            yield weights if by == VOTES else _weighted_counts(table, weights, n_cells=n_cells)
+
+
+def count_clusters(comparisons: Comparisons, *, by: str) -> int:
+    """Raises ValueError for a clustering that was not counted."""
+    if by == VOTES:
+        return comparisons.votes
+    if by not in comparisons.clusters:
+        known = ", ".join([VOTES, *comparisons.clusters])
+        raise ValueError(f"Votes were not counted by {by!r}; known are {known}.")
+    return comparisons.clusters[by].size
+
+
+def _weighted_counts(table: ClusterCounts, weights: FloatArray, *, n_cells: int) -> FloatArray:
+    """weights (B, clusters) times the table (clusters, cells), which is spelled out a few clusters at a time."""
+    total = np.zeros((len(weights), n_cells))
+    step = max(1, _CELLS // n_cells)
+    for start in range(0, table.size, step):
+        stop = min(start + step, table.size)
+        part = slice(*np.searchsorted(table.cluster, [start, stop]))
+        spelled = np.zeros((stop - start, n_cells))
+        spelled[table.cluster[part] - start, table.cell[part]] = table.count[part]
+        total += weights[:, start:stop] @ spelled
+    return total
 
 
 # How far two rankings of the same systems differ: with and without some raters, by one model and by

@@ -6,18 +6,31 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize
 from scipy.special import expit as logistic
+from scipy.stats import kendalltau
 
+from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.ranking.comparisons import (
     BOTH_BAD,
     FIRST,
     SECOND,
     TIE,
     Comparisons,
+    code_names,
     count_comparisons,
 )
-from analytics.statistics.ranking.ranking import RankedGroup, RankingSettings, rank_systems
+from analytics.statistics.ranking.ranking import (
+    SENTENCES,
+    WALD,
+    RankedGroup,
+    Ranking,
+    RankingSettings,
+    rank_changes,
+    rank_systems,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -271,3 +284,359 @@ def test_known_margins_are_found_again():
 
 def test_outcomes_have_the_numbers_callers_store():
     assert (FIRST, SECOND, TIE, BOTH_BAD) == (0, 1, 2, 3)
+
+
+def ranking(wins: dict[tuple[int, int], int], systems: str = "abcd") -> Ranking:
+    first, second = zip(*wins, strict=True)
+    counted = count_comparisons(systems, first, second, [0] * len(wins), votes=list(wins.values()))
+    return rank_systems(counted, RankingSettings(intervals=WALD))
+
+
+# Each system beats the next two times in three.
+PLAIN = {(0, 1): 4, (1, 0): 2, (1, 2): 4, (2, 1): 2, (2, 3): 4, (3, 2): 2}
+
+
+def test_the_same_votes_change_nothing():
+    found = rank_changes(ranking(PLAIN), ranking(PLAIN))
+    assert (found.tau, found.moved) == (1.0, ())
+
+
+def test_systems_that_change_places_are_told():
+    found = rank_changes(ranking(PLAIN), ranking({**PLAIN, (3, 2): 9}))
+    ranks = {one.system: one.ranks for one in found.systems}
+    before, after = zip(*ranks.values(), strict=True)
+    assert {one.system for one in found.moved} == {
+        name for name, (one, other) in ranks.items() if one != other
+    }
+    assert found.moved
+    assert found.tau == pytest.approx(kendalltau(before, after).statistic)
+
+
+def test_systems_without_strengths_are_not_compared():
+    never_lost = {(0, 1): 3, (1, 2): 2, (2, 1): 1}
+    found = rank_changes(ranking(PLAIN), ranking(never_lost, "abc"))
+    assert (found.systems, found.tau) == ((), None)
+
+
+def test_without_order_there_is_no_tau():
+    even = {(0, 1): 2, (1, 0): 2}
+    found = rank_changes(ranking(even, "ab"), ranking(even, "ab"))
+    assert [one.ranks for one in found.systems] == [(1, 1), (1, 1)]
+    assert found.tau is None
+
+
+BOTH_WAYS = [(0, 1, FIRST), (0, 1, SECOND)]
+
+
+def few_votes(
+    rows: list[tuple[int, int, int]], *, systems: str, raters=None, by="wald", **settings
+) -> Ranking:
+    first, second, outcome = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    clusters = None if raters is None else {"rater": raters}
+    comparisons = count_comparisons(systems, first, second, outcome, clusters=clusters)
+    resampling = Resampling(replicates=50)
+    return rank_systems(comparisons, RankingSettings(intervals=by, resampling=resampling, **settings))
+
+
+@pytest.mark.parametrize("by", ["wald", "votes", "rater"])
+@pytest.mark.parametrize("systems", ["", "a", "ab"])
+def test_without_votes_every_system_stands_alone(systems, by):
+    found = few_votes([], systems=systems, raters=[], by=by)
+
+    assert [group.reason for group in found.groups] == ["no_comparisons"] * len(systems)
+    assert all(
+        line.strength is line.win_rate is line.rank is None for g in found.groups for line in g.systems
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([(0, 1, FIRST)] * 5, "separated"),
+        ([(0, 1, FIRST), (1, 0, SECOND)], "separated"),
+        ([(0, 1, FIRST)] * 5 + [(0, 1, TIE)] * 3, "separated"),
+        ([*BOTH_WAYS, (0, 2, FIRST), (1, 2, FIRST)], "separated"),
+        ([*BOTH_WAYS, (0, 2, FIRST)] * 100_000, "separated"),
+        ([(0, 1, TIE)] * 4, "only_ties"),
+    ],
+)
+def test_strengths_without_a_bound_are_none_and_not_large(rows, reason):
+    systems = "abc"[: 1 + max(max(row[:2]) for row in rows)]
+
+    (group,) = few_votes(rows, systems=systems).groups
+
+    assert group.reason == reason
+    assert all(
+        line.strength is line.interval is line.rank is line.rank_interval is None for line in group.systems
+    )
+    assert all(line.win_rate is not None for line in group.systems)
+
+
+def has_a_maximum(rows: list[tuple[int, int, int]], *, n: int, position: bool) -> bool:
+    """Whether the likelihood falls in every direction: none makes every outcome seen the likeliest in the end.
+
+    A direction is one of n strengths, of what being shown first is worth, and of the log of nu.
+    """
+
+    def logit(first: int, second: int, outcome: int) -> np.ndarray:
+        weights = np.zeros(n + 2)
+        if outcome == TIE:
+            weights[n + 1] = 1
+        else:
+            weights[[first, second, n]] = np.array([0.5, -0.5, 0.5 * position]) * (
+                1 if outcome == FIRST else -1
+            )
+        return weights
+
+    outcomes = [FIRST, SECOND, *{o for *_, o in rows if o == TIE}]
+    gains = np.array(
+        [logit(a, b, other) - logit(a, b, o) for a, b, o in rows for other in outcomes if other != o]
+    )
+    best = linprog(gains.sum(axis=0), A_ub=gains, b_ub=np.zeros(len(gains)), bounds=(-1, 1))
+    return bool(best.fun > -1e-9)
+
+
+def test_strengths_are_given_exactly_where_the_likelihood_has_a_maximum():
+    rng, found = np.random.default_rng(0), []
+    for _ in range(120):
+        n, votes, position = rng.integers(2, 5), rng.integers(4, 14), bool(rng.integers(2))
+        first = rng.integers(n, size=votes)
+        second = (first + rng.integers(1, n, size=votes)) % n
+        outcome = rng.choice(3, size=votes, p=[0.45, 0.25, 0.3])
+        rows = np.stack([first, second, outcome], axis=1).tolist()
+        groups = few_votes(rows, systems="abcd"[:n], position=position).groups
+        if len(groups) == 1 and groups[0].reason not in ("undetermined", "only_ties"):
+            assert (groups[0].reason is None) == has_a_maximum(rows, n=n, position=position)
+            found.append(groups[0].reason)
+
+    assert min(found.count(None), found.count("separated")) > 25
+
+
+def test_systems_that_never_lost_are_named_by_block():
+    rows = [*BOTH_WAYS, (0, 2, FIRST), (3, 1, SECOND), (3, 2, TIE)]
+
+    (group,) = few_votes(rows, systems="abcd").groups
+
+    assert group.blocks == (("a", "b"), ("c", "d"))
+
+
+def test_a_ridge_gives_strengths_and_says_how_large_it_is():
+    found = few_votes([(0, 1, FIRST)] * 5, systems="ab", ridge=1e-6)
+
+    (group,) = found.groups
+    assert (group.reason, group.systems[0].system, found.settings.ridge) == (None, "a", 1e-6)
+    assert group.systems[0].strength > 5
+
+
+def test_groups_that_were_never_compared_are_ranked_apart():
+    rows = [*BOTH_WAYS, (0, 1, FIRST), *((2 + a, 2 + b, o) for a, b, o in BOTH_WAYS), (0, 4, BOTH_BAD)]
+
+    found = few_votes(rows, systems="abcde")
+
+    assert found.reason == "disconnected"
+    assert [[line.system for line in group.systems] for group in found.groups] == [
+        ["a", "b"],
+        ["c", "d"],
+        ["e"],
+    ]
+    assert [[line.rank for line in group.systems] for group in found.groups] == [[1, 2], [1, 1], [None]]
+    assert [group.reason for group in found.groups] == [None, None, "no_comparisons"]
+    assert found.groups[2].systems[0].both_bad == 1
+
+
+def test_a_pair_shown_in_one_order_says_nothing_of_the_order():
+    (group,) = few_votes(BOTH_WAYS * 5, systems="ab", position=True).groups
+
+    assert group.reason == "undetermined"
+
+
+def test_a_side_that_always_wins_is_separated_too():
+    (group,) = few_votes([(0, 1, FIRST), (1, 0, FIRST)] * 5, systems="ab", position=True, ridge=0.1).groups
+
+    assert group.reason == "separated"
+
+
+def test_one_rater_gives_strengths_without_intervals():
+    (group,) = few_votes(BOTH_WAYS, systems="ab", raters=[7, 7], by="rater").groups
+
+    assert group.interval_reason == "one_cluster"
+    assert group.systems[0].strength == 0
+    assert group.systems[0].interval is group.systems[0].win_rate_interval is None
+
+
+def test_intervals_are_refused_where_most_resamples_are_undefined():
+    rows = [(a + k, b + k, outcome) for k in range(5) for a, b, outcome in BOTH_WAYS]
+
+    # Each rater judged a pair of their own: without any one of them the systems fall apart.
+    (group,) = few_votes(rows, systems="abcdef", raters=[0, 0, 1, 1, 2, 2, 3, 3, 4, 4], by="rater").groups
+
+    assert group.interval_reason == "mostly_undefined"
+    assert group.degenerate > 25
+    assert all(line.strength == 0 and line.interval is None for line in group.systems)
+
+
+def test_more_systems_than_can_be_solved_for_are_refused():
+    rows = [(0, k, outcome) for k in range(1, 501) for outcome in (FIRST, SECOND)]
+
+    (group,) = few_votes(rows, systems=[f"s{k}" for k in range(501)]).groups
+
+    assert group.reason == "too_many"
+
+
+def test_every_reason_has_a_sentence():
+    assert {"no_comparisons", "only_ties", "separated", "undetermined", "disconnected", "too_many"} <= set(
+        SENTENCES
+    )
+    assert {"one_cluster", "mostly_undefined", "weighted"} <= set(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"by": "prompt"}, "known are votes, rater"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"ridge": float("nan")}, "ridge"),
+        ({"confidence": "margins"}, "margins"),
+        ({"weights": {1: 1}}, "not used as a weight"),
+    ],
+)
+def test_senseless_settings_are_refused_by_name(how, words):
+    with pytest.raises(ValueError, match=words):
+        few_votes(BOTH_WAYS, systems="ab", raters=[0, 1], **how)
+
+
+@pytest.mark.parametrize("weights", [{1: 1}, {1: 1, 2: -1}, {1: 1, 2: float("inf")}])
+def test_weights_are_complete_finite_and_not_negative(weights):
+    comparisons = count_comparisons("ab", [0, 0], [1, 1], [FIRST, SECOND], confidence=[1, 2])
+
+    with pytest.raises(ValueError, match="weight"):
+        rank_systems(comparisons, RankingSettings("wald", confidence="weight", weights=weights))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (([0], [0], [FIRST]), "compared with itself"),
+        (([0], [2], [FIRST]), "outside 0 to 1"),
+        (([0], [1], [4]), "outcome"),
+        (([0, 1], [1], [FIRST]), "as many rows"),
+        (([0.5], [1], [FIRST]), "whole numbers"),
+    ],
+)
+def test_rows_that_are_no_comparison_are_refused(columns, words):
+    with pytest.raises(ValueError, match=words):
+        count_comparisons("ab", *columns)
+
+
+NAMES = ("a", "b", "c", "d")
+# First shown, second shown (never the same), outcome, confidence, rater.
+vote = st.tuples(
+    st.integers(0, 3),
+    st.integers(1, 3),
+    st.integers(0, 3),
+    st.sampled_from([1.0, 2.0, 5.0]),
+    st.integers(0, 4),
+).map(lambda v: (v[0], (v[0] + v[1]) % 4, *v[2:]))
+votes = st.lists(vote, min_size=12, max_size=60)
+ways = st.builds(
+    dict,
+    intervals=st.sampled_from(["wald", "votes", "rater"]),
+    confidence=st.sampled_from(["ignore", "weight", "margin"]),
+    position=st.booleans(),
+    ridge=st.sampled_from([0.0, 0.5]),
+)
+
+
+def ranking_of_rows(rows, *, systems=NAMES, times: int = 1, **how) -> Ranking:
+    first, second, outcome, confidence, rater = (np.array(column) for column in zip(*rows, strict=True))
+    comparisons = count_comparisons(
+        systems,
+        first,
+        second,
+        outcome,
+        confidence=confidence,
+        clusters={"rater": rater},
+        votes=np.full(len(rows), times),
+    )
+    return rank_systems(comparisons, RankingSettings(resampling=Resampling(replicates=8), **how))
+
+
+def strengths_by_system(found: Ranking) -> dict[str, float]:
+    values = {line.system: line.strength for group in found.groups for line in group.systems}
+    assume(all(value is not None for value in values.values()))
+    return values
+
+
+@settings(max_examples=20, deadline=None)
+@given(votes, ways, st.randoms(use_true_random=False))
+def test_the_order_of_votes_changes_no_bit(rows, how, shuffle):
+    assert ranking_of_rows(shuffle.sample(rows, len(rows)), **how) == ranking_of_rows(rows, **how)
+
+
+@settings(max_examples=15, deadline=None)
+@given(votes, st.permutations(range(4)), st.booleans())
+def test_strengths_do_not_depend_on_how_systems_are_numbered(rows, place, position):
+    renumbered = [(place[a], place[b], *rest) for a, b, *rest in rows]
+    names = [NAMES[place.index(number)] for number in range(4)]
+
+    plain = strengths_by_system(ranking_of_rows(rows, intervals="wald", position=position))
+
+    assert strengths_by_system(
+        ranking_of_rows(renumbered, systems=names, intervals="wald", position=position)
+    ) == pytest.approx(plain, abs=1e-8)
+
+
+@settings(max_examples=15, deadline=None)
+@given(votes, st.sampled_from(["ignore", "margin"]))
+def test_showing_pairs_the_other_way_round_turns_the_position_effect_alone(rows, confidence):
+    turned = [(b, a, {FIRST: SECOND, SECOND: FIRST}.get(o, o), *rest) for a, b, o, *rest in rows]
+
+    assert ranking_of_rows(turned, intervals="wald", confidence=confidence).groups == (
+        ranking_of_rows(rows, intervals="wald", confidence=confidence).groups
+    )
+    one, other = (
+        ranking_of_rows(table, intervals="wald", confidence=confidence, position=True)
+        for table in (rows, turned)
+    )
+    assert strengths_by_system(other) == pytest.approx(strengths_by_system(one), abs=1e-8)
+    assert other.groups[0].first_shown.value == pytest.approx(-one.groups[0].first_shown.value, abs=1e-8)
+
+
+@settings(max_examples=15, deadline=None)
+@given(votes, st.integers(2, 1000), st.sampled_from(["ignore", "margin"]))
+def test_more_of_the_same_votes_narrows_intervals_by_the_root(rows, times, confidence):
+    once = ranking_of_rows(rows, intervals="wald", confidence=confidence)
+    often = ranking_of_rows(rows, intervals="wald", confidence=confidence, times=times)
+
+    assert strengths_by_system(often) == pytest.approx(strengths_by_system(once), abs=1e-8)
+    for one, many in zip(once.groups[0].systems, often.groups[0].systems, strict=True):
+        narrowed = (one.interval[1] - one.interval[0]) / times**0.5
+        assert many.interval[1] - many.interval[0] == pytest.approx(narrowed, rel=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(votes, st.floats(0.01, 100))
+def test_weights_count_against_each_other_alone(rows, factor):
+    weights = {1.0: 0.2, 2.0: 0.5, 5.0: 1.0}
+    scaled = {level: factor * weight for level, weight in weights.items()}
+
+    plain, other = (
+        ranking_of_rows(rows, intervals="wald", confidence="weight", weights=some)
+        for some in (weights, scaled)
+    )
+
+    assert strengths_by_system(other) == pytest.approx(strengths_by_system(plain), abs=1e-7)
+
+
+def test_raters_may_be_numbered_by_any_ascending_keys():
+    rows = [(a, b, o, 1.0, rater) for rater in range(3) for a, b, o in [(0, 1, 0), (0, 1, 1), (2, 3, rater)]]
+    keyed = [(*row[:4], [5, 70, 10**12][row[4]]) for row in rows]
+
+    assert ranking_of_rows(keyed, intervals="rater").groups == ranking_of_rows(rows, intervals="rater").groups
+
+
+def test_names_are_numbered_in_their_own_order():
+    names, numbers = code_names(["dog", "ape", "dog", "cow"])
+
+    assert names == ("ape", "cow", "dog")
+    assert numbers.tolist() == [2, 0, 2, 1]

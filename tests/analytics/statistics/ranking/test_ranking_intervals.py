@@ -14,8 +14,7 @@ from analytics.statistics.ranking.comparisons import (
     count_comparisons,
     count_pairs,
 )
-from analytics.statistics.ranking.rank_intervals import replicate_counts
-from analytics.statistics.ranking.ranking import RankedGroup, RankingSettings, rank_systems
+from analytics.statistics.ranking.ranking import RankedGroup, RankingSettings, rank_systems, replicate_counts
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -128,7 +127,7 @@ def test_replicates_are_the_same_in_pieces_of_any_size(monkeypatch):
 
     for by in ("votes", "rater", "prompt"):
         whole = ranked(comparisons, by, replicates=30)
-        monkeypatch.setattr("analytics.statistics.ranking.rank_intervals._CELLS", 100)
+        monkeypatch.setattr("analytics.statistics.ranking.ranking._CELLS", 100)
         monkeypatch.setattr("analytics.statistics.bootstrap._CELLS", 100)
         assert ranked(comparisons, by, replicates=30) == whole
         monkeypatch.undo()
