@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from analytics.planning.rules import PlanRequest, PlanResult, rating_hours
 from analytics.reports.render.durations import duration
 from analytics.reports.render.line_plot import Line, line_plot
-from analytics.statistics.planning.sample_size import SamplePlan, explain_plan_code
+from analytics.statistics.planning.sample_size import SENTENCES, SamplePlan
 from labeling_ui.templatetags.formatting import count, decimals, percent
 
 Stored = Mapping[str, Any]
@@ -49,7 +49,7 @@ def plan_sentence(result: PlanResult) -> str:
     """The answer, first of all as words."""
     asked, plan = result.asked, result.plan
     if plan.design is None:
-        return look_up(explain_plan_code(plan.reason or "too_many"))
+        return look_up(SENTENCES[plan.reason or "too_many"])
     design = plan.design
     numbers = {
         "votes": count(design.votes),
@@ -127,7 +127,7 @@ def _precision_sentence(request: PlanRequest, reached: float, *, one_vote: float
 
 
 def plan_assumptions(plan: SamplePlan) -> list[str]:
-    return [look_up(explain_plan_code(code)) for code in plan.assumptions]
+    return [look_up(SENTENCES[code]) for code in plan.assumptions]
 
 
 def overlap_alternatives(result: PlanResult) -> tuple[tuple[str, ...], list[tuple[bool, tuple[str, ...]]]]:

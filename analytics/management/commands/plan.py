@@ -24,7 +24,7 @@ from analytics.planning.rules import (
     simulate_plan,
 )
 from analytics.reports.agreement import study_agreement
-from analytics.statistics.planning.sample_size import explain_plan_code
+from analytics.statistics.planning.sample_size import SENTENCES
 from annotation.management.lookup import study_by_slug
 
 # Options that are numbers of the plan, by type, with what they mean.
@@ -153,7 +153,7 @@ def _as_json(found: PlanResult, source: str, tried: dict[str, Any] | None) -> di
             for other in found.alternatives
         ],
         "majority": asdict(found.majority) if found.majority else None,
-        "assumptions": [explain_plan_code(code) for code in found.plan.assumptions],
+        "assumptions": [SENTENCES[code] for code in found.plan.assumptions],
         "simulation": tried,
     }
 
@@ -161,7 +161,7 @@ def _as_json(found: PlanResult, source: str, tried: dict[str, Any] | None) -> di
 def _lines(found: PlanResult, source: str, tried: dict[str, Any] | None) -> Iterator[str]:
     design, plan = found.plan.design, found.plan
     if design is None:
-        yield explain_plan_code(plan.reason or "too_many")
+        yield SENTENCES[plan.reason or "too_many"]
     else:
         each = "comparison" if found.asked.kind == "preference" else "output"
         yield (
@@ -173,7 +173,7 @@ def _lines(found: PlanResult, source: str, tried: dict[str, Any] | None) -> Iter
     for other in found.alternatives:
         votes = f"{other.plan.design.votes:,} votes" if other.plan.design else "–"
         yield f"  {other.overlap} on each: {votes}"
-    yield from (f"- {explain_plan_code(code)}" for code in plan.assumptions)
+    yield from (f"- {SENTENCES[code]}" for code in plan.assumptions)
     if tried:
         last = tried["moments"][-1]
         shown = {name: last[name] for name in ("found", "better", "ranked") if last[name] is not None}

@@ -77,14 +77,11 @@ def plan_majority(accuracy: float, *, correlation: float = 0.0) -> MajorityPlan:
 
     votes = next((n for n in range(1, MOST_VOTES + 1, 2) if reached(n) >= accuracy), None)
     one = reached(1)
-    lead = wald_lead(one, false_alarm=1 - accuracy, miss=1 - accuracy) if 0.5 < one < 1 else None
-    return MajorityPlan(
-        votes=votes,
-        accuracy=None if votes is None else reached(votes),
-        one_vote=one,
-        lead=lead.lead if lead else None,
-        expected_votes=lead.expected_votes if lead else None,
-    )
+    right = None if votes is None else reached(votes)
+    if not 0.5 < one < 1:
+        return MajorityPlan(votes, right, one, None, None)
+    stop = wald_lead(one, false_alarm=1 - accuracy, miss=1 - accuracy)
+    return MajorityPlan(votes, right, one, stop.lead, stop.expected_votes)
 
 
 def _majority_right(votes: int, correct: FloatArray) -> FloatArray:

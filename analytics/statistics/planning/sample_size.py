@@ -38,14 +38,14 @@ def power_of_t(noncentrality: float, *, df: int, confidence: float = 0.95) -> fl
     if df < 1:
         raise ValueError(f"A t test needs a degree of freedom; got {df}.")
     critical = t_quantile((1 + confidence) / 2, df=df)
+
+    def tails(bound: float) -> float:
+        return _NORMAL.cdf(noncentrality - bound) + _NORMAL.cdf(-noncentrality - bound)
+
     if df > _NORMAL_DF:
-        return float(_NORMAL.cdf(noncentrality - critical) + _NORMAL.cdf(-noncentrality - critical))
+        return tails(critical)
     scale, weight = _scaled_chi(df)
-    tails = [
-        _NORMAL.cdf(noncentrality - critical * s) + _NORMAL.cdf(-noncentrality - critical * s)
-        for s in scale.tolist()
-    ]
-    return float(np.clip(np.dot(tails, weight), 0.0, 1.0))
+    return float(np.clip(np.dot([tails(critical * s) for s in scale.tolist()], weight), 0.0, 1.0))
 
 
 @cache
@@ -172,19 +172,15 @@ def plan_mean(
 ) -> SamplePlan:
     """The fewest items (`design.items` is not read) for which a mean's interval is no wider than that."""
     _require_positive(half_width, "half width")
-    assumptions = ("random_raters", "equal_loads", *_MEAN_ASSUMPTIONS)
-
-    def is_sufficient(items: int) -> bool:
-        reached = mean_half_width(components, replace(design, items=items), confidence=confidence)
-        return reached is not None and reached <= half_width
-
-    found = _with_items(design, is_sufficient)
-    if found is None:
-        return SamplePlan(None, None, assumptions, reason="too_many")
-    reached = mean_half_width(components, found, confidence=confidence)
-    return SamplePlan(
-        found, reached, assumptions, design_effect(components, found) if components.total else None
+    plan = fewest_items(
+        design,
+        lambda planned: mean_half_width(components, planned, confidence=confidence),
+        lambda reached: reached <= half_width,
+        ("random_raters", "equal_loads", *_MEAN_ASSUMPTIONS),
     )
+    if plan.design is None or not components.total:
+        return plan
+    return replace(plan, design_effect=design_effect(components, plan.design))
 
 
 def plan_difference(
@@ -197,35 +193,37 @@ def plan_difference(
 ) -> SamplePlan:
     """The fewest items for which two systems that are `difference` apart are told apart with this chance."""
     _require_positive(abs(difference), "difference")
-    _require_share(power, "power")
+    if not 0 < power < 1:
+        raise ValueError(f"The power lies between 0 and 1; got {power}.")
     severity = "panel_cancels" if design.panel else "severity_falls_evenly"
     assumptions = ("paired_by_item", severity, "one_comparison", *_MEAN_ASSUMPTIONS)
-
-    def is_sufficient(items: int) -> bool:
-        reached = difference_power(
-            components, replace(design, items=items), difference, confidence=confidence
-        )
-        return reached is not None and reached >= power
-
-    found = _with_items(design, is_sufficient)
-    if found is None:
-        return SamplePlan(None, None, assumptions, reason="too_many")
-    return SamplePlan(
-        found, difference_power(components, found, difference, confidence=confidence), assumptions
+    return fewest_items(
+        design,
+        lambda planned: difference_power(components, planned, difference, confidence=confidence),
+        lambda reached: reached >= power,
+        assumptions,
     )
 
 
-def smallest_sufficient(
-    is_sufficient: Callable[[int], bool], *, least: int = 1, most: int = MOST_ITEMS
-) -> int | None:
-    """The smallest number from `least` on that suffices, if whatever is above one that suffices does too."""
-    number = least + bisect_left(range(least, most + 1), True, key=is_sufficient)
-    return number if number <= most else None
+def fewest_items(
+    design: StudyDesign,
+    reached: Callable[[StudyDesign], float | None],
+    is_sufficient: Callable[[float], bool],
+    assumptions: tuple[str, ...],
+    *,
+    least: int = 2,
+) -> SamplePlan:
+    """The design with the fewest items that suffices, if whatever is above one that suffices does too."""
 
+    def suffices(items: int) -> bool:
+        figure = reached(replace(design, items=items))
+        return figure is not None and is_sufficient(figure)
 
-def _with_items(design: StudyDesign, is_sufficient: Callable[[int], bool]) -> StudyDesign | None:
-    items = smallest_sufficient(is_sufficient, least=2)
-    return None if items is None else replace(design, items=items)
+    items = least + bisect_left(range(least, MOST_ITEMS + 1), True, key=suffices)
+    if items > MOST_ITEMS:
+        return SamplePlan(None, None, assumptions, reason="too_many")
+    planned = replace(design, items=items)
+    return SamplePlan(planned, reached(planned), assumptions)
 
 
 def _mean_variance(components: VarianceComponents, design: StudyDesign) -> tuple[float, float, float]:
@@ -246,11 +244,6 @@ def _mean_variance(components: VarianceComponents, design: StudyDesign) -> tuple
 def _require_positive(value: float, name: str) -> None:
     if not 0 < value < math.inf:
         raise ValueError(f"The {name} is a number above zero; got {value}.")
-
-
-def _require_share(value: float, name: str) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"The {name} lies between 0 and 1; got {value}.")
 
 
 # How many comparisons a study needs: for the interval of a win rate, or to tell it from one half. A vote
@@ -285,8 +278,8 @@ def plan_win_rate(
     components: VarianceComponents, design: StudyDesign, *, half_width: float, confidence: float = 0.95
 ) -> SamplePlan:
     """The fewest comparisons of each pair of systems for which its win rate's interval is no wider than that."""
-    found = plan_mean(components, design, half_width=half_width, confidence=confidence)
-    return replace(found, assumptions=("ties_half", "same_correlation", *found.assumptions))
+    plan = plan_mean(components, design, half_width=half_width, confidence=confidence)
+    return replace(plan, assumptions=("ties_half", "same_correlation", *plan.assumptions))
 
 
 def plan_preference(
@@ -311,17 +304,17 @@ def plan_preference(
     if needed is None:
         return SamplePlan(None, None, assumptions, reason="even_chance")
 
-    def effective_votes(items: int) -> float:
-        planned = replace(design, items=items)
+    def effective_votes(planned: StudyDesign) -> float:
         effect = _vote_design_effect(planned, between_items, between_raters)
-        return items * design.overlap * (1 - ties) / effect
+        return planned.items * planned.overlap * (1 - ties) / effect
 
-    items = smallest_sufficient(lambda n: effective_votes(n) >= needed)
-    if items is None:
-        return SamplePlan(None, None, assumptions, reason="too_many")
-    found = replace(design, items=items)
-    reached = preference_power(math.floor(effective_votes(items) + 1e-9), win_rate, confidence=confidence)
-    return SamplePlan(found, reached, assumptions, _vote_design_effect(found, between_items, between_raters))
+    plan = fewest_items(design, effective_votes, lambda votes: votes >= needed, assumptions, least=1)
+    if plan.design is None:
+        return plan
+    votes = math.floor(effective_votes(plan.design) + 1e-9)
+    reached = preference_power(votes, win_rate, confidence=confidence)
+    effect = _vote_design_effect(plan.design, between_items, between_raters)
+    return replace(plan, reached=reached, design_effect=effect)
 
 
 def votes_for_preference(
@@ -332,18 +325,15 @@ def votes_for_preference(
     if win_rate == 0.5:
         return None, True
     p = max(win_rate, 1 - win_rate)
-    rough = _normal_votes(p, power=power, confidence=confidence)
+    # Fleiss, "Statistical Methods for Rates and Proportions", section 2.3, for a known proportion of one half.
+    of_test, of_power = _NORMAL.inv_cdf((1 + confidence) / 2), _NORMAL.inv_cdf(power)
+    rough = math.ceil(((of_test / 2 + of_power * math.sqrt(p * (1 - p))) / (p - 0.5)) ** 2)
     if rough > _MOST_EXACT_VOTES:
         return rough, False
-    last_short = max(
-        (
-            n
-            for n in range(1, rough + _POWER_SAWTOOTH)
-            if preference_power(n, p, confidence=confidence) < power
-        ),
-        default=0,
+    too_few = (
+        n for n in range(1, rough + _POWER_SAWTOOTH) if preference_power(n, p, confidence=confidence) < power
     )
-    return last_short + 1, True
+    return max(too_few, default=0) + 1, True
 
 
 def preference_power(n: int, win_rate: float, *, confidence: float = 0.95) -> float:
@@ -359,12 +349,6 @@ def preference_power(n: int, win_rate: float, *, confidence: float = 0.95) -> fl
 
     both_tails = special.bdtrc(critical - 1, n, win_rate) + special.bdtr(n - critical, n, win_rate)
     return float(min(both_tails, 1.0))
-
-
-def _normal_votes(p: float, *, power: float, confidence: float) -> int:
-    """Fleiss, "Statistical Methods for Rates and Proportions", section 2.3, for a known proportion of one half."""
-    of_test, of_power = _NORMAL.inv_cdf((1 + confidence) / 2), _NORMAL.inv_cdf(power)
-    return math.ceil(((of_test / 2 + of_power * math.sqrt(p * (1 - p))) / (p - 0.5)) ** 2)
 
 
 def _normal_power(n: int, win_rate: float, *, confidence: float) -> float:
@@ -465,8 +449,7 @@ def plan_alpha(
     """
     if design.overlap < 2:
         raise ValueError(f"Agreement needs two ratings of a unit or more; got {design.overlap}.")
-    if not half_width > 0:
-        raise ValueError(f"The half width is a number above zero; got {half_width}.")
+    _require_positive(half_width, "half width")
     if not 0 <= ties < 1:
         raise ValueError(f"The share of ties lies between 0 and 1; got {ties}.")
     assumptions: tuple[str, ...] = ("se_shrinks", "normal_icc" if extrapolated else "same_overlap")
@@ -475,24 +458,14 @@ def plan_alpha(
     if not root_error:
         return SamplePlan(None, None, assumptions, reason="at_the_edge")
 
-    def reached(units: int) -> float | None:
+    def reached(planned: StudyDesign) -> float | None:
         # The product is a whole number without ties, but for rounding.
-        return alpha_half_width(root_error, int(units * share + 1e-9), confidence=confidence)
+        return alpha_half_width(root_error, int(planned.items * share + 1e-9), confidence=confidence)
 
-    def is_sufficient(units: int) -> bool:
-        width = reached(units)
-        return width is not None and width <= half_width
-
-    units = smallest_sufficient(is_sufficient, least=2)
-    if units is None:
-        return SamplePlan(None, None, assumptions, reason="too_many")
-    found = replace(design, items=units)
-    return SamplePlan(found, reached(units), assumptions)
+    return fewest_items(design, reached, lambda width: width <= half_width, assumptions)
 
 
 # What a plan takes for granted, and why there is none: codes for machines, sentences for people.
-
-
 SENTENCES = {
     # what is taken for granted
     "random_raters": "Raters are drawn from those one wants to speak of, and meet outputs at random.",
@@ -524,8 +497,3 @@ SENTENCES = {
     "even_chance": "At a win rate of one half there is no difference to find.",
     "at_the_edge": "At this alpha the interval cannot be as wide as that, or there is no interval at all.",
 }
-
-
-def explain_plan_code(code: str) -> str:
-    """The English sentence for a code."""
-    return SENTENCES[code]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from analytics.statistics.planning.sample_size import StudyDesign, VarianceCompo
 
 
 _NORMAL = NormalDist()
+Value = TypeVar("Value", bound=np.generic)
 # Where a unit normal lies, and how often.
 _SHARED = np.linspace(-6, 6, 241).tolist()
 _WEIGHTS = np.exp(-np.square(_SHARED) / 2) / np.exp(-np.square(_SHARED) / 2).sum()
@@ -46,13 +48,16 @@ class RatingScale:
 
 @dataclass(frozen=True)
 class RatingWorld:
-    """Systems whose means lie `difference` apart, one from the next, around `centre`; the first is the best."""
+    """Systems whose means lie `difference` apart, one from the next, around the middle; the first is the best."""
 
     scale: RatingScale
     components: VarianceComponents
     difference: float
     careless: float = 0.0
-    centre: float | None = None
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return self.scale.points
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,10 @@ class PreferenceWorld:
     between_raters: float = 0.0
     shown_first: float = 0.5
     careless: float = 0.0
+    values = (0.0, 0.5, 1.0)
+
+
+World = RatingWorld | PreferenceWorld
 
 
 @dataclass(frozen=True)
@@ -76,17 +85,9 @@ class SyntheticRaters:
     who: IntArray
     careless: NDArray[np.bool_]
 
-    def of_votes(self, per_rater: FloatArray) -> FloatArray:
+    def of_votes(self, per_rater: NDArray[Value]) -> NDArray[Value]:
         """What (runs, raters) is for the rater of each vote."""
-        return np.asarray(per_rater[self._runs, self.who])
-
-    @property
-    def careless_votes(self) -> NDArray[np.bool_]:
-        return np.asarray(self.careless[self._runs, self.who])
-
-    @property
-    def _runs(self) -> IntArray:
-        return np.arange(len(self.who)).reshape(-1, 1, 1, 1)
+        return np.asarray(per_rater[np.arange(len(self.who)).reshape(-1, 1, 1, 1), self.who])
 
 
 def system_pairs(systems: int) -> list[tuple[int, int]]:
@@ -120,8 +121,7 @@ def draw_ratings(
 ) -> FloatArray:
     """(runs, items, systems, overlap) ratings, on the points of the scale."""
     runs, shape, parts = len(raters.careless), raters.who.shape, world.components
-    centre = world.scale.middle if world.centre is None else world.centre
-    systems = centre - world.difference * (np.arange(design.blocks) - (design.blocks - 1) / 2)
+    systems = world.scale.middle - world.difference * (np.arange(design.blocks) - (design.blocks - 1) / 2)
     # Putting a value on the nearest point adds a twelfth of the squared step (Sheppard), which pilots' figures contain.
     noise = math.sqrt(max(parts.residual - world.scale.step**2 / 12, 0.0))
     latent = np.broadcast_to(systems[None, None, :, None], shape).copy()
@@ -132,7 +132,7 @@ def draw_ratings(
     points = np.array(world.scale.points)
     votes = points[np.searchsorted((points[1:] + points[:-1]) / 2, latent)]
     anything = rng.integers(0, len(points), shape)
-    return np.where(raters.careless_votes, points[anything], votes)
+    return np.where(raters.of_votes(raters.careless), points[anything], votes)
 
 
 def draw_preferences(
@@ -158,8 +158,8 @@ def draw_preferences(
     latent += rng.normal(0, math.sqrt(max(1 - item - rater, 0.0)), shape)
     latent += _NORMAL.inv_cdf(world.shown_first) * np.where(rng.random(shape) < 0.5, 1, -1)
     votes = np.where(np.abs(latent) < width, 0.5, (latent > 0).astype(np.float64))
-    anything = rng.choice([0.0, 0.5, 1.0] if world.ties else [0.0, 1.0], shape)
-    return np.where(raters.careless_votes, anything, votes)
+    anything = rng.choice(world.values if world.ties else [0.0, 1.0], shape)
+    return np.where(raters.of_votes(raters.careless), anything, votes)
 
 
 def _lead_and_width(world: PreferenceWorld) -> tuple[float, float]:
@@ -193,11 +193,11 @@ def _vote_correlation(latent: float, lead: float, width: float) -> float:
     mean = (1 + wins - losses) / 2
     total = wins + (1 - wins - losses) / 4 - mean**2
     own = math.sqrt(1 - latent)
-    given = [
+    means = [
         sum(_NORMAL.cdf((lead + math.sqrt(latent) * z + side) / own) for side in (width, -width)) / 2
         for z in _SHARED
     ]
-    return float(np.dot(_WEIGHTS, (np.array(given) - mean) ** 2)) / total
+    return float(np.dot(_WEIGHTS, (np.array(means) - mean) ** 2)) / total
 
 
 # How many votes are in memory at once.
@@ -245,19 +245,12 @@ class SimulatedPilot:
     moments: tuple[PilotCheckpoint, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _BatchFigures:
-    """Figures of a batch of runs at one moment, each (runs,); NaN where undefined."""
-
-    half_width: FloatArray
-    found: FloatArray
-    better: FloatArray
-    ranked: FloatArray
-    alpha: FloatArray
+# Figures of a batch of runs at one checkpoint, each (runs,), by the fields of `PilotCheckpoint`; NaN where undefined.
+_BatchFigures = dict[str, FloatArray]
 
 
 def simulated_pilot(
-    world: RatingWorld | PreferenceWorld,
+    world: World,
     design: StudyDesign,
     *,
     systems: int,
@@ -272,69 +265,40 @@ def simulated_pilot(
     blocks = systems * (systems - 1) // 2 if isinstance(world, PreferenceWorld) else systems
     if design.blocks != blocks or design.items < 2 or runs < 2:
         raise ValueError(f"{systems} systems have {blocks} blocks, and a pilot two items and runs or more.")
-    rng, checkpoints = np.random.default_rng(seed), _checkpoint_items(design.items)
+    rng = np.random.default_rng(seed)
+    # Even steps up to all items.
+    steps = range(1, PILOT_CHECKPOINTS + 1)
+    checkpoints = sorted({max(2, round(design.items * step / PILOT_CHECKPOINTS)) for step in steps})
     alpha_runs = min(runs, _alpha_runs(world, design))
     size = max(1, _CELLS // design.votes)
-    moments: list[list[_BatchFigures]] = [[] for _ in checkpoints]
+    batches: list[list[_BatchFigures]] = [[] for _ in checkpoints]
     for done in range(0, runs, size):
         raters = draw_raters(rng, design, runs=min(size, runs - done), careless=world.careless)
-        votes = _draw_votes(rng, world, design, raters, systems=systems)
-        alphas = _alphas(votes[: max(0, alpha_runs - done)], checkpoints, world, level=level, runs=len(votes))
-        for k, checkpoint in enumerate(checkpoints):
-            moments[k].append(
-                _batch_figures(votes[:, :checkpoint], raters, alphas[k], world, systems, confidence)
+        if isinstance(world, PreferenceWorld):
+            votes = draw_preferences(rng, world, design, raters, systems=systems)
+        else:
+            votes = draw_ratings(rng, world, design, raters)
+        alphas = np.full((len(checkpoints), len(votes)), np.nan)
+        for run in range(min(max(0, alpha_runs - done), len(votes))):
+            alphas[:, run] = followed_alpha(votes[run], checkpoints, values=world.values, level=level)
+        for checkpoint, alpha, figures in zip(checkpoints, alphas, batches, strict=True):
+            figures.append(
+                {"alpha": alpha} | _batch_figures(votes[:, :checkpoint], raters, world, systems, confidence)
             )
         progress(done + len(votes), runs)
     per_item = design.blocks * design.overlap
-    return SimulatedPilot(
-        runs=runs,
-        alpha_runs=alpha_runs,
-        raters=design.raters,
-        moments=tuple(
-            _pilot_checkpoint(checkpoint, checkpoint * per_item, moments[k])
-            for k, checkpoint in enumerate(checkpoints)
-        ),
+    moments = (
+        _pilot_checkpoint(items, items * per_item, figures)
+        for items, figures in zip(checkpoints, batches, strict=True)
     )
+    return SimulatedPilot(runs, alpha_runs, design.raters, tuple(moments))
 
 
-def _alpha_runs(world: RatingWorld | PreferenceWorld, design: StudyDesign) -> int:
+def _alpha_runs(world: World, design: StudyDesign) -> int:
     if design.overlap < 2:
         return 0
-    cost = design.votes * (1 + len(_values(world)) ** 2 // _CHEAP_VALUES)
+    cost = design.votes * (1 + len(world.values) ** 2 // _CHEAP_VALUES)
     return max(_ALPHA_VOTES // cost, int(cost <= 5 * _ALPHA_VOTES))
-
-
-def _values(world: RatingWorld | PreferenceWorld) -> tuple[float, ...]:
-    return (0.0, 0.5, 1.0) if isinstance(world, PreferenceWorld) else world.scale.points
-
-
-def _draw_votes(
-    rng: np.random.Generator,
-    world: RatingWorld | PreferenceWorld,
-    design: StudyDesign,
-    raters: SyntheticRaters,
-    *,
-    systems: int,
-) -> FloatArray:
-    if isinstance(world, PreferenceWorld):
-        return draw_preferences(rng, world, design, raters, systems=systems)
-    return draw_ratings(rng, world, design, raters)
-
-
-def _alphas(
-    followed: FloatArray,
-    checkpoints: Sequence[int],
-    world: RatingWorld | PreferenceWorld,
-    *,
-    level: AnyLevel,
-    runs: int,
-) -> FloatArray:
-    """(checkpoints, runs) of the first runs of a batch; NaN for those that are not followed."""
-    values = _values(world)
-    alphas = np.full((len(checkpoints), runs), np.nan)
-    for run, votes in enumerate(followed):
-        alphas[:, run] = followed_alpha(votes, checkpoints, values=values, level=level)
-    return alphas
 
 
 def followed_alpha(
@@ -383,12 +347,7 @@ def clustered_half_widths(
 
 
 def _batch_figures(
-    so_far: FloatArray,
-    raters: SyntheticRaters,
-    alpha: FloatArray,
-    world: RatingWorld | PreferenceWorld,
-    systems: int,
-    confidence: float,
+    so_far: FloatArray, raters: SyntheticRaters, world: World, systems: int, confidence: float
 ) -> _BatchFigures:
     """What the votes on the first items, (runs, items, blocks, overlap), say."""
     preference, checkpoint = isinstance(world, PreferenceWorld), so_far.shape[1]
@@ -400,23 +359,18 @@ def _batch_figures(
     if preference:
         error = clustered_half_widths(so_far[:, :, :1], raters, confidence=confidence)[:, 0]
     else:  # severity falls on either system alike, so items are all that hangs together
-        error = (
-            ahead.std(axis=1, ddof=1)
-            / math.sqrt(checkpoint)
-            * t_quantile((1 + confidence) / 2, df=checkpoint - 1)
-        )
+        t = t_quantile((1 + confidence) / 2, df=checkpoint - 1)
+        error = ahead.std(axis=1, ddof=1) / math.sqrt(checkpoint) * t
     means = of_items.mean(axis=1)
     mean_scores = _mean_win_rates(means, systems) if preference else means
     ranked = (np.diff(mean_scores, axis=1) < 0).all(axis=1)
     defined = ~np.isnan(lead)
-    tested = ~np.isnan(error)
-    return _BatchFigures(
-        half_width=half,
-        found=np.where(tested, lead > error, np.nan),
-        better=np.where(defined, (lead > 0) + (lead == 0) / 2, np.nan),
-        ranked=np.where(defined, ranked, np.nan),
-        alpha=alpha,
-    )
+    return {
+        "half_width": half,
+        "found": np.where(np.isnan(error), np.nan, lead > error),
+        "better": np.where(defined, (lead > 0) + (lead == 0) / 2, np.nan),
+        "ranked": np.where(defined, ranked, np.nan),
+    }
 
 
 def _mean_win_rates(win_rates: FloatArray, systems: int) -> FloatArray:
@@ -428,26 +382,10 @@ def _mean_win_rates(win_rates: FloatArray, systems: int) -> FloatArray:
     return total / (systems - 1)
 
 
-def _checkpoint_items(items: int) -> list[int]:
-    """Even steps up to all items."""
-    return sorted(
-        {max(2, round(items * step / PILOT_CHECKPOINTS)) for step in range(1, PILOT_CHECKPOINTS + 1)}
-    )
-
-
 def _pilot_checkpoint(items: int, votes: int, batches: Sequence[_BatchFigures]) -> PilotCheckpoint:
-    def joined(name: str) -> FloatArray:
-        return np.concatenate([getattr(batch, name) for batch in batches])
-
-    return PilotCheckpoint(
-        items=items,
-        votes=votes,
-        half_width=_band(joined("half_width")),
-        found=_band(joined("found")).mean,
-        better=_band(joined("better")).mean,
-        ranked=_band(joined("ranked")).mean,
-        alpha=_band(joined("alpha")),
-    )
+    bands = {name: _band(np.concatenate([batch[name] for batch in batches])) for name in batches[0]}
+    shares = {name: bands[name].mean for name in ("found", "better", "ranked")}
+    return PilotCheckpoint(items, votes, bands["half_width"], alpha=bands["alpha"], **shares)
 
 
 def _band(values: FloatArray) -> Band:

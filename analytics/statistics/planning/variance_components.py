@@ -64,26 +64,31 @@ def variance_components(
 ) -> PilotComponents:
     """Each (n,), a row per vote; `unit` is the output or comparison, `system` what a mean is of. A rater of -1 is
     unknown: such votes count as different people's. A rater votes on a unit once. NaN is no vote."""
-    given = np.isfinite(values)
-    values = values[given]
-    unit, system, item, rater = (column[given] for column in (unit, system, item, rater))
+    finite = np.isfinite(values)
+    values = values[finite]
+    unit, system, item, rater = (column[finite] for column in (unit, system, item, rater))
     named = rater >= 0
     same_unit = _pairs(values, unit)
     same_rater = _pairs(values[named], _joint_numbers(system[named], rater[named]))
     different = _pairs(values, system) - same_unit - same_rater
-    said, output, both = same_unit.variance, same_rater.variance, different.variance
-    notes = _notes(len(values), said, output, both)
+    of_unit, of_rater, of_neither = same_unit.variance, same_rater.variance, different.variance
+    missing = {
+        "one_vote_each": of_unit is None,
+        "one_output_each": of_neither is None,
+        "raters_apart": of_rater is None,
+    }
+    notes = tuple(code for code in missing if missing[code]) if len(values) else ("no_votes",)
     raters, outputs = len(np.unique(rater[named])), len(np.unique(unit))
     if len(values) and (outputs < _FEW_OUTPUTS or 0 < raters < _FEW_RATERS):
         notes += ("small",)
     components = None
-    if said is not None and both is not None:
-        about = max(both - said, 0.0)
-        severity = max(both - output, 0.0) if output is not None else 0.0
+    if of_unit is not None and of_neither is not None:
+        about = max(of_neither - of_unit, 0.0)
+        severity = max(of_neither - of_rater, 0.0) if of_rater is not None else 0.0
         items = _item_covariance(values, system=system, item=item, rater=rater, severity=severity)
         notes += ("no_shared_items",) if items is None else ()
         shared = min(max(items or 0.0, 0.0), about)
-        components = VarianceComponents(severity, shared, about - shared, max(said - severity, 0.0))
+        components = VarianceComponents(severity, shared, about - shared, max(of_unit - severity, 0.0))
     return PilotComponents(
         components=components,
         votes=len(values),
@@ -92,13 +97,6 @@ def variance_components(
         raters=raters,
         notes=notes,
     )
-
-
-def _notes(votes: int, said: float | None, output: float | None, both: float | None) -> tuple[str, ...]:
-    if not votes:
-        return ("no_votes",)
-    found = {"one_vote_each": said is None, "one_output_each": both is None, "raters_apart": output is None}
-    return tuple(code for code, missing in found.items() if missing)
 
 
 def _item_covariance(
