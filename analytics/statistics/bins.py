@@ -16,17 +16,16 @@ from analytics.statistics.bootstrap import (
     DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
-    estimate,
+    mean_estimate,
     paired_values,
-    weighted_mean,
 )
 
 # Bins that hold about as many items each.
 
 
-def bin_count(n: int, *, most: int, fewest: int = 10) -> int:
-    """As many bins as n items fill with `fewest` each on average, one or more and `most` at most."""
-    return max(1, min(most, n // fewest))
+def bin_count(n: int, *, most: int) -> int:
+    """As many bins as n items fill with ten each on average, one or more and `most` at most."""
+    return max(1, min(most, n // 10))
 
 
 def equal_count_bins(values: FloatArray, *, bins: int) -> IntArray:
@@ -75,10 +74,9 @@ def binned_means(
     for number in range(int(bin_of.max(initial=-1)) + 1):
         within = bin_of == number
         own = np.unique(groups[within], return_inverse=True)[1]
-        mean = estimate(weighted_mean(ys[within]), own, resampling=resampling)
-        means.append(
-            BinnedMean(float(xs[within].mean()), float(xs[within].min()), float(xs[within].max()), mean)
-        )
+        mean = mean_estimate(ys[within], own, resampling=resampling)
+        own_x = xs[within]
+        means.append(BinnedMean(float(own_x.mean()), float(own_x.min()), float(own_x.max()), mean))
     return tuple(means)
 
 

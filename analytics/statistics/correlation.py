@@ -96,12 +96,12 @@ def pearson(x: FloatArray, y: FloatArray) -> WeightedStatistic:
 
 
 def spearman(x: FloatArray, y: FloatArray) -> WeightedStatistic:
-    rank_x, rank_y = _ranker(x), _ranker(y)
+    ties_x, ties_y = tie_groups(x), tie_groups(y)
 
     def statistic(weights: FloatArray) -> FloatArray:
         # Average ranks of n items always have the mean (n + 1) / 2.
         middle = (weights.sum(axis=1, keepdims=True) + 1) / 2
-        dx, dy = rank_x(weights) - middle, rank_y(weights) - middle
+        dx, dy = ties_x.ranks(weights) - middle, ties_y.ranks(weights) - middle
         sxx, syy, sxy = ((weights * product).sum(axis=1) for product in (dx * dx, dy * dy, dx * dy))
         return _correlation(sxy, sxx, syy)
 
@@ -109,12 +109,12 @@ def spearman(x: FloatArray, y: FloatArray) -> WeightedStatistic:
 
 
 def kendall(x: FloatArray, y: FloatArray) -> WeightedStatistic:
-    ties_x, ties_y = _tie_groups(x), _tie_groups(y)
+    ties_x, ties_y = tie_groups(x), tie_groups(y)
 
     def statistic(weights: FloatArray) -> FloatArray:
         n = weights.sum(axis=1)
         all_pairs = n * (n - 1) / 2
-        untied_x, untied_y = (all_pairs - _tied_pairs(weights, ties) for ties in (ties_x, ties_y))
+        untied_x, untied_y = (all_pairs - ties.pairs(weights) for ties in (ties_x, ties_y))
         balance = _concordant_less_discordant(x, y, weights)
         return _correlation(balance, untied_x, untied_y)
 
@@ -149,32 +149,35 @@ def _correlation(sxy: FloatArray, sxx: FloatArray, syy: FloatArray) -> FloatArra
     return np.asarray(np.clip(ratio, -1.0, 1.0))
 
 
-def _tie_groups(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The items in ascending order, where each distinct value begins, and which distinct value each item has."""
+@dataclass(frozen=True, eq=False)
+class TieGroups:
+    """Items of equal values. order: the items by value, ascending. starts: where each distinct value begins there.
+    which: the distinct value of each item."""
+
+    order: IntArray
+    starts: IntArray
+    which: IntArray
+
+    def sums(self, columns: FloatArray) -> FloatArray:
+        """(B, distinct) of (B, n)."""
+        return np.asarray(np.add.reduceat(columns[:, self.order], self.starts, axis=1))
+
+    def ranks(self, weights: FloatArray) -> FloatArray:
+        """(B, n) average ranks of items that occur so often."""
+        times = self.sums(weights)
+        middle = np.cumsum(times, axis=1) - times + (times + 1) / 2
+        return np.asarray(middle[:, self.which])
+
+    def pairs(self, weights: FloatArray) -> FloatArray:
+        """(B,) pairs of equal items."""
+        times = self.sums(weights)
+        return np.asarray((times * (times - 1)).sum(axis=1) / 2)
+
+
+def tie_groups(values: FloatArray | IntArray) -> TieGroups:
     distinct, which = np.unique(values, return_inverse=True)
     order = np.argsort(which, kind="stable")
-    return order, np.searchsorted(which[order], np.arange(len(distinct))), which
-
-
-def _per_group(weights: FloatArray, ties: tuple[IntArray, IntArray, IntArray]) -> FloatArray:
-    order, starts, _which = ties
-    return np.asarray(np.add.reduceat(weights[:, order], starts, axis=1))
-
-
-def _tied_pairs(weights: FloatArray, ties: tuple[IntArray, IntArray, IntArray]) -> FloatArray:
-    times = _per_group(weights, ties)
-    return np.asarray((times * (times - 1)).sum(axis=1) / 2)
-
-
-def _ranker(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    ties = _tie_groups(values)
-
-    def ranks(weights: FloatArray) -> FloatArray:
-        times = _per_group(weights, ties)
-        middle = np.cumsum(times, axis=1) - times + (times + 1) / 2
-        return np.asarray(middle[:, ties[2]])
-
-    return ranks
+    return TieGroups(order, np.searchsorted(which[order], np.arange(len(distinct))), which)
 
 
 def _concordant_less_discordant(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -213,35 +216,25 @@ def system_correlations(
     if len(systems) != len(scores):
         raise ValueError("Needs one system per item.")
     x, y, groups, included = paired_values(scores, humans, clusters)
-    system_of = cluster_numbers(systems, included, n=len(systems))
-    mean_x, mean_y = (_system_means(values, system_of, np.ones((1, len(x)))) for values in (x, y))
+    by_system = tie_groups(cluster_numbers(systems, included, n=len(systems)))
+    mean_x, mean_y = (_system_means(values, by_system, np.ones((1, len(x)))) for values in (x, y))
     n = mean_x.shape[1]
     if reason := undefined_reason(mean_x[0], mean_y[0]):
         missing = undefined_estimate(reason, n=n, resampling=resampling)
         return Correlations(missing, missing, missing)
 
-    def over(correlate: _Correlate) -> Estimate:
-        statistic = _over_system_means(x, y, system_of, correlate)
+    def over_systems(correlate: _Correlate) -> Estimate:
+        def statistic(weights: FloatArray) -> FloatArray:
+            return correlate(_system_means(x, by_system, weights), _system_means(y, by_system, weights))
+
         return replace(estimate(statistic, groups, resampling=resampling), n=n)
 
-    return Correlations(over(_row_pearson), over(_row_spearman), over(_row_kendall))
+    return Correlations(over_systems(_row_pearson), over_systems(_row_spearman), over_systems(_row_kendall))
 
 
-def _over_system_means(
-    x: FloatArray, y: FloatArray, system_of: IntArray, correlate: _Correlate
-) -> WeightedStatistic:
-    def statistic(weights: FloatArray) -> FloatArray:
-        return correlate(_system_means(x, system_of, weights), _system_means(y, system_of, weights))
-
-    return statistic
-
-
-def _system_means(values: FloatArray, system_of: IntArray, weights: FloatArray) -> FloatArray:
+def _system_means(values: FloatArray, by_system: TieGroups, weights: FloatArray) -> FloatArray:
     """(B, S) each system's mean in each resample; NaN where nothing of it was drawn."""
-    order = np.argsort(system_of, kind="stable")
-    starts = np.searchsorted(system_of[order], np.arange(system_of.max(initial=-1) + 1))
-    total = np.add.reduceat((weights * values)[:, order], starts, axis=1)
-    times = np.add.reduceat(weights[:, order], starts, axis=1)
+    total, times = by_system.sums(weights * values), by_system.sums(weights)
     return np.asarray(np.divide(total, times, out=np.full(total.shape, np.nan), where=times > 0))
 
 

@@ -28,11 +28,9 @@ def t_quantile(probability: float, *, df: int) -> float:
     if probability < 0.5:
         return -t_quantile(1 - probability, df=df)
     normal = NormalDist().inv_cdf(probability)
-    return (
-        _t_by_expansion(normal, df)
-        if df > _SERIES_DF
-        else _t_by_newton(2 * probability - 1, df, start=normal)
-    )
+    if df > _SERIES_DF:
+        return _t_by_expansion(normal, df)
+    return _t_by_newton(2 * probability - 1, df, start=normal)
 
 
 def _t_by_newton(central: float, df: int, *, start: float) -> float:
@@ -190,18 +188,12 @@ def clustered_share(
         return Share(0, 0, None, None, None, "no_votes")
     value = correct / total
     if clusters is None:
-        return Share(
-            correct, total, value, wilson_interval(correct, total, level=resampling.level), None, None
-        )
-    per_hit, per_n = _sum_by_cluster(np.asarray(clusters)[of > 0], hit[of > 0], of[of > 0])
+        wilson = wilson_interval(correct, total, level=resampling.level)
+        return Share(correct, total, value, wilson, None, None)
+    _, number = np.unique(np.asarray(clusters)[of > 0], return_inverse=True)
+    per_hit, per_n = (np.bincount(number, column[of > 0]).astype(np.float64) for column in (hit, of))
     interval, reason = _share_interval(per_hit, per_n, resampling)
     return Share(correct, total, value, interval, len(per_n), reason)
-
-
-def _sum_by_cluster(cluster: IntArray, hit: IntArray, of: IntArray) -> tuple[FloatArray, FloatArray]:
-    _, number = np.unique(cluster, return_inverse=True)
-    per_hit, per_n = (np.bincount(number, weights=column).astype(np.float64) for column in (hit, of))
-    return per_hit, per_n
 
 
 def _share_interval(
@@ -241,7 +233,7 @@ NO_RATINGS, ONE_CLUSTER, NO_SPREAD = "no_ratings", "one_cluster", "no_spread"
 class TwoWayStandardError:
     """Standard error with its degrees of freedom; None with a reason code. 0 raters: they were not told apart.
 
-    by_raters, by_items: whether that way of clustering is in it; one rater cannot tell of others, nor one item.
+    by_raters: whether that way of clustering is in it; one rater cannot tell of others, nor one item.
     """
 
     se: float | None
@@ -249,7 +241,6 @@ class TwoWayStandardError:
     raters: int
     items: int
     by_raters: bool
-    by_items: bool
     reason: str | None
 
     def half_width(self, level: float) -> float | None:
@@ -262,7 +253,7 @@ def two_way_standard_error(
     """Of a figure that is, up to a constant, the sum of `scores`, (n,), which add up to zero: of a mean, each rating's
     deviation divided by n. `items` and `raters` number the clusters; no raters where nobody is named."""
     if not len(scores):
-        return TwoWayStandardError(None, 0, 0, 0, False, False, NO_RATINGS)
+        return TwoWayStandardError(None, 0, 0, 0, False, NO_RATINGS)
     of_items, n_items = _between_clusters(scores, items)
     of_raters, n_raters = (0.0, 0) if raters is None else _between_clusters(scores, raters)
     by_raters, by_items = n_raters > 1, n_items > 1
@@ -278,7 +269,6 @@ def two_way_standard_error(
         raters=n_raters,
         items=n_items,
         by_raters=by_raters,
-        by_items=by_items,
         reason=reason,
     )
 

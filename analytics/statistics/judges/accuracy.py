@@ -15,10 +15,11 @@ from analytics.statistics.bootstrap import (
     WeightedStatistic,
     cluster_numbers,
     estimate,
+    mean_estimate,
     paired_values,
     undefined_estimate,
-    weighted_mean,
 )
+from analytics.statistics.correlation import tie_groups
 
 # How often a metric prefers what people prefer.
 
@@ -54,10 +55,7 @@ def pairwise_accuracy(
     counted = np.isfinite(lead) & (human != 0)
     right = (1 + np.sign(lead[counted]) * human[counted]) / 2
     groups = cluster_numbers(clusters, counted, n=len(lead))
-    if len(right):
-        accuracy = estimate(weighted_mean(right), groups, resampling=resampling)
-    else:
-        accuracy = undefined_estimate("no_decided_pairs", n=0, resampling=resampling)
+    accuracy = mean_estimate(right, groups, reason="no_decided_pairs", resampling=resampling)
     return PairwiseAccuracy(accuracy, int((human == 0).sum()), int((lead[counted] == 0).sum()))
 
 
@@ -86,14 +84,10 @@ def auc(
 
 
 def _weighted_auc(values: FloatArray, classes: BoolArray) -> WeightedStatistic:
-    distinct, which = np.unique(values, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    starts = np.searchsorted(which[order], np.arange(len(distinct)))
+    ties = tie_groups(values)
 
     def statistic(weights: FloatArray) -> FloatArray:
-        above, below = (
-            np.add.reduceat((weights * side)[:, order], starts, axis=1) for side in (classes, ~classes)
-        )
+        above, below = (ties.sums(weights * side) for side in (classes, ~classes))
         # A positive beats all negatives with a lower score, and half of those with its own.
         wins = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
         pairs = above.sum(axis=1) * below.sum(axis=1)
@@ -125,17 +119,14 @@ def composition_scores(
     if scores.ndim != 3 or scores.shape[1] != scores.shape[2]:
         raise ValueError("Needs scores of shape (items, sounds, texts), as many texts as sounds.")
     whole = scores[np.isfinite(scores).all(axis=(1, 2))]
-    if not len(whole):
-        missing = undefined_estimate("no_items", n=0, resampling=resampling)
-        return CompositionScores(missing, missing, missing)
     own = np.diagonal(whole, axis1=1, axis2=2)
     others = np.where(np.eye(whole.shape[1], dtype=bool), -np.inf, whole)
     text = (own > others.max(axis=2)).all(axis=1)
     audio = (own > others.max(axis=1)).all(axis=1)
-    passed = [
-        estimate(weighted_mean(right.astype(np.float64)), np.arange(len(whole)), resampling=resampling)
+    passed = (
+        mean_estimate(right.astype(np.float64), np.arange(len(whole)), resampling=resampling)
         for right in (text, audio, text & audio)
-    ]
+    )
     return CompositionScores(*passed)
 
 
@@ -177,10 +168,8 @@ def absolute_error(
 ) -> AbsoluteError:
     """Both from 0 to 1. Items without a finite number in both are left out."""
     x, y, groups, _ = paired_values(scores, humans, clusters)
-    if not len(x):
-        return AbsoluteError(undefined_estimate("no_items", n=0, resampling=resampling), None)
-    error = estimate(weighted_mean(np.abs(x - y)), groups, resampling=resampling)
-    return AbsoluteError(error, float(np.abs(y - np.median(y)).mean()))
+    error = mean_estimate(np.abs(x - y), groups, resampling=resampling)
+    return AbsoluteError(error, float(np.abs(y - np.median(y)).mean()) if len(y) else None)
 
 
 def variance_error(
@@ -194,13 +183,11 @@ def variance_error(
     """predicted: the variance of each unit, NaN where there is none. unit, rating: a row per rating, from 0 to 1."""
     expected, of, value = np.asarray(predicted, float), np.asarray(unit), np.asarray(rating, float)
     size = np.bincount(of, minlength=len(expected))
-    found = group_variances(of, value, size=len(expected), ddof=1)
-    found[(size < FEWEST_RATINGS) | ~np.isfinite(expected)] = np.nan
-    absolute = absolute_error(expected, found, clusters=clusters, resampling=resampling)
-    if absolute.error.value is None:
-        return VarianceError(absolute.error, None, None)
-    there = np.isfinite(found)[of]
-    floor = _error_floor(of[there], value[there], seed=resampling.seed)
+    variance = group_variances(of, value, size=len(expected), ddof=1)
+    variance[(size < FEWEST_RATINGS) | ~np.isfinite(expected)] = np.nan
+    absolute = absolute_error(expected, variance, clusters=clusters, resampling=resampling)
+    rows = np.isfinite(variance)[of]
+    floor = _error_floor(of[rows], value[rows], seed=resampling.seed) if rows.any() else None
     return VarianceError(absolute.error, absolute.constant, floor)
 
 
@@ -237,8 +224,8 @@ def _rating_probabilities(count: FloatArray, points: FloatArray) -> FloatArray:
             low = share
         else:
             high = share
-    found = (1 - high) * own + high * beside
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    chance = (1 - high) * own + high * beside
+    return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
 def _variance_of_points(chance: FloatArray, points: FloatArray) -> FloatArray:

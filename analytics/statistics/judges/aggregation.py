@@ -64,8 +64,7 @@ class CrossFitted:
 
 def simple_mean(scores: FloatArray) -> FloatArray:
     """(answers,); NaN where no judge has a score."""
-    found = np.asarray(scores, dtype=np.float64)
-    return _weighted_mean(found, np.ones(found.shape[1]))
+    return _weighted_mean(np.asarray(scores, dtype=np.float64), np.ones(scores.shape[1]))
 
 
 def learned_weights(
@@ -88,26 +87,24 @@ def cross_fitted(scores: FloatArray, people: FloatArray, groups: IntArray, *, se
     five parts, and each part gets the weights and calibrations that the answers of the other four lead to.
 
     groups: (answers,) numbers of what may not lie in two parts."""
-    found, means = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=np.float64)
     names, group_of = np.unique(groups, return_inverse=True)
     part_of = np.random.default_rng(seed).permutation(len(names))[group_of] % _PARTS
-    predicted, fitted = np.full(len(found), np.nan), []
+    predicted, fitted = np.full(len(scores), np.nan), []
     for part in np.unique(part_of):
         rest = part_of != part
-        learned = learned_weights(found[rest], means[rest], found[rest], means[rest]).aggregation
+        learned = learned_weights(scores[rest], people[rest], scores[rest], people[rest]).aggregation
         if learned is None:
-            return CrossFitted(np.full(len(found), np.nan), (), "too_few_apart")
+            return CrossFitted(np.full(len(scores), np.nan), (), "too_few_apart")
         fitted.append(learned)
-        predicted[~rest] = learned(found[~rest])
+        predicted[~rest] = learned(scores[~rest])
     return CrossFitted(predicted, tuple(fitted))
 
 
 def _complete(scores: FloatArray, people: FloatArray) -> tuple[FloatArray, FloatArray]:
-    found, means = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=np.float64)
-    if found.ndim != 2 or means.shape != (len(found),):
+    if scores.ndim != 2 or people.shape != (len(scores),):
         raise ValueError("Needs the scores of each judge and people's mean for each answer.")
-    kept = np.isfinite(found).all(axis=1) & np.isfinite(means)
-    return found[kept], means[kept]
+    complete = np.isfinite(scores).all(axis=1) & np.isfinite(people)
+    return scores[complete], people[complete]
 
 
 def _calibration_lines(scores: FloatArray, people: FloatArray) -> tuple[FloatArray, FloatArray]:

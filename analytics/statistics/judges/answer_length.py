@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from analytics.statistics.bootstrap import DEFAULT_RESAMPLING, Estimate, Resampl
 from analytics.statistics.correlation import pearson_and_spearman
 
 AnswerType = Literal["binary", "word", "short", "medium", "long"]
-ANSWER_TYPES: tuple[AnswerType, ...] = ("binary", "word", "short", "medium", "long")
+ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
 
 # Chinese and Japanese write no spaces: each of their characters counts as a word.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -33,15 +33,15 @@ def answer_types(references: Sequence[str], answers: Sequence[str]) -> list[Answ
     buckets of about equal counts. Where there is no reference the answer is taken for it."""
     if len(references) != len(answers):
         raise ValueError("Needs one reference answer, empty where there is none, per answer.")
-    found: list[AnswerType | None] = [
+    types = [
         _type_of_reference(reference.strip() or answer)
         for reference, answer in zip(references, answers, strict=True)
     ]
-    rest = [number for number, kind in enumerate(found) if kind is None]
+    rest = [number for number, kind in enumerate(types) if kind is None]
     lengths = np.array([count_words(answers[number]) for number in rest], dtype=np.float64)
     for number, bucket in zip(rest, equal_count_bins(lengths, bins=3), strict=True):
-        found[number] = ANSWER_TYPES[2 + int(bucket)]
-    return [kind for kind in found if kind is not None]
+        types[number] = ANSWER_TYPES[2 + int(bucket)]
+    return [kind for kind in types if kind is not None]
 
 
 def _type_of_reference(text: str) -> AnswerType | None:
@@ -70,13 +70,11 @@ def length_decay(
     lengths: Sequence[float] | FloatArray,
     values: Sequence[float] | FloatArray,
     *,
-    most_bins: int = LENGTH_BINS,
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> LengthDecay:
     """Items without a finite number in both are left out."""
-    x, y = np.asarray(lengths, dtype=np.float64), np.asarray(values, dtype=np.float64)
     return LengthDecay(
-        binned_means(x, y, most_bins=most_bins, clusters=clusters, resampling=resampling),
-        pearson_and_spearman(x, y, clusters=clusters, resampling=resampling)[1],
+        binned_means(lengths, values, most_bins=LENGTH_BINS, clusters=clusters, resampling=resampling),
+        pearson_and_spearman(lengths, values, clusters=clusters, resampling=resampling)[1],
     )

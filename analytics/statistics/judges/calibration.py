@@ -15,16 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 from analytics.statistics.bins import bin_count, equal_count_bins
 from analytics.statistics.bootstrap import (
     DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
     cluster_numbers,
-    estimate,
+    mean_estimate,
     undefined_estimate,
-    weighted_mean,
 )
 from analytics.statistics.intervals import wilson_interval
 from analytics.statistics.judges.logistic_regression import cross_validated_logits, probability
@@ -75,25 +74,25 @@ def calibration(
     logit, first, second = (np.asarray(one, dtype=np.float64) for one in (logits, for_first, for_second))
     if not logit.shape == first.shape == second.shape or logit.ndim != 1:
         raise ValueError("Needs a logit and the votes for either side per pair.")
-    included = np.isfinite(logit) & (first + second > 0)
+    included, for_one = _shares(logit, first, second)
     if not included.any():
         nothing = undefined_estimate("no_decided_pairs", n=0, resampling=resampling)
         return Calibration(0, (), None, None, nothing, nothing)
     groups = cluster_numbers(clusters, included, n=len(logit))
     votes = (first + second)[included]
-    size, toward = _folded(logit[included], first[included] / votes)
+    size, toward = _folded(logit[included], for_one)
     predicted = probability(size)
     # Where it prefers neither, half of the votes are for the side that it prefers, whichever is stored first.
     share = np.where(size > 0, toward, 0.5)
     bin_of = equal_count_bins(predicted, bins=bins or bin_count(len(size), most=BINS))
-    brier, entropy = ((predicted - toward) ** 2, _cross_entropy(size, toward))
+    brier, entropy = (predicted - toward) ** 2, _cross_entropy(size, toward)
     return Calibration(
         n=int(included.sum()),
         bins=_reliability_bins(predicted, share, bin_of, level=resampling.level),
         ece=_ece(predicted, share, bin_of),
         ece_by_chance=_ece_by_chance(predicted, votes, bin_of, seed=resampling.seed),
-        cross_entropy=estimate(weighted_mean(entropy), groups, resampling=resampling),
-        brier=estimate(weighted_mean(brier), groups, resampling=resampling),
+        cross_entropy=mean_estimate(entropy, groups, resampling=resampling),
+        brier=mean_estimate(brier, groups, resampling=resampling),
     )
 
 
@@ -110,11 +109,10 @@ def vote_entropy(for_first: FloatArray, for_second: FloatArray) -> float | None:
 
 def cross_entropies(logits: FloatArray, for_first: FloatArray, for_second: FloatArray) -> FloatArray:
     """(n,) what each pair adds to the mean that `Calibration.cross_entropy` is; NaN without a score or a vote."""
-    included = np.isfinite(logits) & (for_first + for_second > 0)
-    found = np.full(len(logits), np.nan)
-    share = for_first[included] / (for_first + for_second)[included]
-    found[included] = _cross_entropy(*_folded(logits[included], share))
-    return found
+    included, share = _shares(logits, for_first, for_second)
+    entropies = np.full(len(logits), np.nan)
+    entropies[included] = _cross_entropy(*_folded(logits[included], share))
+    return entropies
 
 
 def recalibrated_logits(
@@ -123,16 +121,23 @@ def recalibrated_logits(
     """(n,) Platt's logit of each pair, b times its lead, with b from pairs of other clusters; NaN where a pair has no
     lead. There is no intercept: a lead of nothing is even odds. None where all that could be learnt from belongs
     together."""
-    learnt = np.isfinite(leads) & (for_first + for_second > 0)
-    share = for_first[learnt] / (for_first + for_second)[learnt]
-    found = cross_validated_logits(
-        leads[learnt, None], share, clusters=clusters[learnt], intercept=False, seed=seed
+    included, share = _shares(leads, for_first, for_second)
+    predicted = cross_validated_logits(
+        leads[included, None], share, clusters=clusters[included], intercept=False, seed=seed
     )
-    if found is None:
+    if predicted is None:
         return None
     logits = np.full(len(leads), np.nan)
-    logits[learnt] = found
+    logits[included] = predicted
     return logits
+
+
+def _shares(
+    logits: FloatArray, for_first: FloatArray, for_second: FloatArray
+) -> tuple[BoolArray, FloatArray]:
+    """Which pairs have a score and a vote for either side, and the share for the first of these."""
+    included = np.isfinite(logits) & (for_first + for_second > 0)
+    return included, for_first[included] / (for_first + for_second)[included]
 
 
 def _folded(logit: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -143,13 +148,13 @@ def _folded(logit: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArra
 def _reliability_bins(
     predicted: FloatArray, share: FloatArray, bin_of: IntArray, *, level: float
 ) -> tuple[ReliabilityBin, ...]:
-    found = []
+    bins = []
     for number in range(int(bin_of.max()) + 1):
         within = bin_of == number
         n, observed = int(within.sum()), float(share[within].mean())
-        low, high = wilson_interval(observed * n, n, level=level)
-        found.append(ReliabilityBin(n, float(predicted[within].mean()), observed, low, high))
-    return tuple(found)
+        interval = wilson_interval(observed * n, n, level=level)
+        bins.append(ReliabilityBin(n, float(predicted[within].mean()), observed, *interval))
+    return tuple(bins)
 
 
 def _ece(predicted: FloatArray, share: FloatArray, bin_of: IntArray) -> float:

@@ -83,10 +83,10 @@ def rating_ceiling(
     held = _held_out(np.asarray(unit), np.asarray(value, dtype=np.float64), np.isfinite(score))
     of_unit = score[held.unit]
     for column, reason in ((held.own, "constant_raters"), (of_unit, None)):
-        found = "no_rest" if not held.units else undefined_reason(column, held.rest)
-        if found:
-            found = reason if reason and found == "constant_scores" else found
-            nothing = _undefined_ceiling(found, held, resampling)
+        undefined = "no_rest" if not held.units else undefined_reason(column, held.rest)
+        if undefined:
+            undefined = reason if reason and undefined == "constant_scores" else undefined
+            nothing = _undefined_ceiling(undefined, held, resampling)
             return CorrelationCeiling(nothing, nothing)
     groups = cluster_numbers(clusters, held.unit, n=len(score))
     lcc, srcc = (
@@ -145,8 +145,8 @@ def _ceiling(
     resampling: Resampling,
 ) -> Ceiling:
     def weighted(measure: Callable[[FloatArray], FloatArray]) -> Estimate:
-        found = estimate(lambda times: measure(times * held.weight), groups, resampling=resampling)
-        return replace(found, n=held.units)
+        figure = estimate(lambda times: measure(times * held.weight), groups, resampling=resampling)
+        return replace(figure, n=held.units)
 
     def ratio(weights: FloatArray) -> FloatArray:
         by = human(weights)

@@ -18,9 +18,8 @@ from analytics.statistics.bootstrap import (
     DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
-    estimate,
+    mean_estimate,
     number_clusters,
-    weighted_mean,
 )
 from analytics.statistics.judges.accuracy import auc, pairwise_accuracy
 
@@ -91,11 +90,11 @@ def cross_validated_logits(
     fold_of = grouped_folds(clusters, folds=folds, seed=seed)
     if not len(fold_of) or fold_of.max() == 0:
         return None
-    found = np.empty(len(targets))
+    logits = np.empty(len(targets))
     for fold in range(int(fold_of.max()) + 1):
         out = fold_of == fold
-        found[out] = logistic_fit(features[~out], targets[~out], intercept=intercept).logits(features[out])
-    return found
+        logits[out] = logistic_fit(features[~out], targets[~out], intercept=intercept).logits(features[out])
+    return logits
 
 
 def probability(logits: FloatArray) -> FloatArray:
@@ -207,5 +206,5 @@ def _predictor_figures(
         name=name,
         accuracy=pairwise_accuracy(logit, human, clusters=labels, resampling=resampling).accuracy,
         auc=auc(logit, human > 0, clusters=labels, resampling=resampling),
-        mse=estimate(weighted_mean(errors), numbers, resampling=resampling),
+        mse=mean_estimate(errors, numbers, resampling=resampling),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analytics.statistics.arrays import FloatArray, IntArray, group_variances
-from analytics.statistics.bootstrap import Resampling, WeightedStatistic
+from analytics.statistics.bootstrap import Resampling, WeightedStatistic, paired_values
 from analytics.statistics.correlation import kendall, spearman, undefined_reason
 from analytics.statistics.judges.accuracy import FEWEST_RATINGS
 from analytics.statistics.judges.human_ceiling import rating_ceiling
@@ -152,15 +152,12 @@ def over_seeds(values: Sequence[float | None]) -> OverSeeds:
 
 
 def _rank_figure(make: RankStatistic, predicted: FloatArray, human_means: FloatArray) -> JudgeFigure:
-    kept = np.isfinite(predicted) & np.isfinite(human_means)
-    x, y = predicted[kept], human_means[kept]
+    x, y, *_ = paired_values(predicted, human_means, None)
     if reason := undefined_reason(x, y):
         return JudgeFigure(None, len(x), reason)
     return JudgeFigure(float(make(x, y)(np.ones((1, len(x))))[0]), len(x))
 
 
 def _absolute_error_figure(predicted: FloatArray, human_means: FloatArray, *, reason: str) -> JudgeFigure:
-    kept = np.isfinite(predicted) & np.isfinite(human_means)
-    if not kept.any():
-        return JudgeFigure(None, 0, reason)
-    return JudgeFigure(float(np.abs(predicted - human_means)[kept].mean()), int(kept.sum()))
+    x, y, *_ = paired_values(predicted, human_means, None)
+    return JudgeFigure(float(np.abs(x - y).mean()), len(x)) if len(x) else JudgeFigure(None, 0, reason)

@@ -16,9 +16,9 @@ from analytics.statistics.arrays import FloatArray, IntArray
 from analytics.statistics.bootstrap import (
     Estimate,
     Resampling,
-    WeightedStatistic,
     cluster_numbers,
     estimate,
+    mean_estimate,
     percentile_interval,
     replicates,
     undefined_estimate,
@@ -84,13 +84,8 @@ def mean_difference(
         return _undefined_difference("nothing_shared", resampling)
     groups = cluster_numbers(clusters, included, n=len(included))
     one, other = (np.asarray(column, dtype=np.float64)[included] for column in (first, second))
-    measure = weighted_mean(one - other)
-    found = (
-        _few_cluster_estimate(measure, groups, resampling)
-        if few
-        else estimate(measure, groups, resampling=resampling)
-    )
-    return PairedDifference(float(one.mean()), float(other.mean()), found)
+    difference = (_few_cluster_mean if few else mean_estimate)(one - other, groups, resampling=resampling)
+    return PairedDifference(float(one.mean()), float(other.mean()), difference)
 
 
 def rank_difference(
@@ -109,13 +104,13 @@ def rank_difference(
         return _undefined_difference(reason, resampling, n=int(included.sum()))
     first_rho, second_rho = spearman(one, human), spearman(other, human)
     groups = cluster_numbers(clusters, included, n=len(included))
-    found = estimate(lambda times: first_rho(times) - second_rho(times), groups, resampling=resampling)
+    difference = estimate(lambda times: first_rho(times) - second_rho(times), groups, resampling=resampling)
     all_once = np.ones((1, len(one)))
-    return PairedDifference(float(first_rho(all_once)[0]), float(second_rho(all_once)[0]), found)
+    return PairedDifference(float(first_rho(all_once)[0]), float(second_rho(all_once)[0]), difference)
 
 
-def _few_cluster_estimate(statistic: WeightedStatistic, groups: IntArray, resampling: Resampling) -> Estimate:
-    n, n_clusters = len(groups), int(groups.max()) + 1
+def _few_cluster_mean(values: FloatArray, groups: IntArray, *, resampling: Resampling) -> Estimate:
+    statistic, n, n_clusters = weighted_mean(values), len(groups), int(groups.max()) + 1
     value = float(statistic(np.ones((1, n)))[0])
     figure = Estimate(value, None, n, n_clusters, "few_clusters", resampling.level)
     if n_clusters < FEWEST_CLUSTERS:

@@ -154,33 +154,25 @@ def _column(values: ArrayLike) -> FloatArray:
 def _effect(
     columns: list[FloatArray], figure: _OfSums, groups: _Groups, resampling: Resampling
 ) -> AnchoringEffect:
-    if not groups.both.any():
-        return _no_effect(columns, figure, groups)
-    masks = [groups.shown & groups.both, ~groups.shown & groups.both]
+    # Of no stratum that has votes of both groups: what there is in each.
+    comparable = groups.both if groups.both.any() else np.ones_like(groups.shown)
+    masks = [groups.shown & comparable, ~groups.shown & comparable]
     sums = [groups.sums(columns, mask) for mask in masks]
-    values = [_finite_or_none(figure(of)) for of in _stratum_weighted([of.sum(axis=1) for of in sums])]
+    if groups.both.any():
+        totals = _stratum_weighted([of.sum(axis=1) for of in sums])
+    else:
+        totals = [of.sum(axis=(0, 1)) for of in sums]
     shown, withheld = (
-        AnchoringGroup(int(mask.sum()), len(np.unique(groups.rater[mask])), value)
-        for mask, value in zip(masks, values, strict=True)
+        AnchoringGroup(int(mask.sum()), len(np.unique(groups.rater[mask])), _finite_or_none(figure(total)))
+        for mask, total in zip(masks, totals, strict=True)
     )
+    if not groups.both.any():
+        never = "none_shown" if not shown.votes else "never_both" if withheld.votes else "none_withheld"
+        return AnchoringEffect(shown, withheld, None, None, never)
     if shown.value is None or withheld.value is None:
         return AnchoringEffect(shown, withheld, None, None, "no_slope")
     interval, reason = _interval(sums, figure, min(shown.raters, withheld.raters), resampling)
     return AnchoringEffect(shown, withheld, shown.value - withheld.value, interval, reason)
-
-
-def _no_effect(columns: list[FloatArray], figure: _OfSums, groups: _Groups) -> AnchoringEffect:
-    """Of no stratum that has votes of both groups: what there is in each."""
-    shown, withheld = (
-        AnchoringGroup(
-            int(mask.sum()),
-            len(np.unique(groups.rater[mask])),
-            _finite_or_none(figure(groups.sums(columns, mask).sum(axis=(0, 1)))),
-        )
-        for mask in (groups.shown, ~groups.shown)
-    )
-    reason = "never_both" if withheld.votes else "none_withheld"
-    return AnchoringEffect(shown, withheld, None, None, reason if shown.votes else "none_shown")
 
 
 def _stratum_weighted(sums: list[FloatArray]) -> list[FloatArray]:

@@ -7,7 +7,7 @@ is the researcher's decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 REFERENCE, ANCHOR = "hidden_reference", "anchor_7000"
@@ -42,20 +42,16 @@ class ScreenedListener:
 
 def screen_listeners(rows: Iterable[RoleRatings]) -> dict[str, ScreenedListener]:
     """Every listener of the rows by name. At most one row per listener and role; other roles are passed over."""
-    found: dict[str, dict[str, RoleRatings]] = {}
+    by_rater: dict[str, dict[str, RoleRatings]] = {}
     for row in rows:
-        found.setdefault(row.rater, {})[row.role] = row
-    return {rater: _screen_listener(of.get(REFERENCE), of.get(ANCHOR)) for rater, of in sorted(found.items())}
+        by_rater.setdefault(row.rater, {})[row.role] = row
+    return {rater: _screen_listener(rater, roles) for rater, roles in sorted(by_rater.items())}
 
 
-def _screen_listener(reference: RoleRatings | None, anchor: RoleRatings | None) -> ScreenedListener:
-    low = reference.n_below / reference.n if reference and reference.n else None
-    high = anchor.n_above / anchor.n if anchor and anchor.n else None
+def _screen_listener(rater: str, roles: Mapping[str, RoleRatings]) -> ScreenedListener:
+    reference, anchor = (roles.get(role, RoleRatings(rater, role, 0, 0, 0)) for role in (REFERENCE, ANCHOR))
+    low = reference.n_below / reference.n if reference.n else None
+    high = anchor.n_above / anchor.n if anchor.n else None
     rules = ((REFERENCE_LOW, low), (ANCHOR_HIGH, high))
-    return ScreenedListener(
-        n_reference=reference.n if reference else 0,
-        reference_low=low,
-        n_anchor=anchor.n if anchor else 0,
-        anchor_high=high,
-        marks=tuple(mark for mark, share in rules if share is not None and share > FORGIVEN_SHARE),
-    )
+    marks = tuple(mark for mark, share in rules if share is not None and share > FORGIVEN_SHARE)
+    return ScreenedListener(reference.n, low, anchor.n, high, marks)

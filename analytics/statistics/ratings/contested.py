@@ -48,19 +48,12 @@ def variance_counts(patterns: Patterns, *, threshold: float) -> VarianceCounts:
     # Over ordered pairs of a unit's ratings: n^2 times twice the variance.
     squares = squared_differences(pairable, pairable.values[pairable.code])
 
-    def units(variance: FloatArray, *, reaching: bool) -> int:
-        return int(times[variance >= threshold if reaching else variance > threshold].sum())
-
-    population, unbiased = squares / (2 * sizes**2), squares / (2 * sizes * (sizes - 1))
-    return VarianceCounts(
-        threshold=threshold,
-        units=patterns.units,
-        pairable_units=pairable.units,
-        population_above=units(population, reaching=False),
-        population_reaching=units(population, reaching=True),
-        unbiased_above=units(unbiased, reaching=False),
-        unbiased_reaching=units(unbiased, reaching=True),
-    )
+    units = [
+        int(times[reached].sum())
+        for variance in (squares / (2 * sizes**2), squares / (2 * sizes * (sizes - 1)))
+        for reached in (variance > threshold, variance >= threshold)
+    ]
+    return VarianceCounts(threshold, patterns.units, pairable.units, *units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +81,8 @@ class ContestedUnits:
 
     def ranked_units(self) -> IntArray:
         """The contested units: most apart after severities first, then most ratings, then by number."""
-        found = np.flatnonzero(self.contested)
-        return found[np.lexsort((found, -self.ratings[found], -np.round(self.adjusted_variance[found], 9)))]
+        units = np.flatnonzero(self.contested)
+        return units[np.lexsort((units, -self.ratings[units], -np.round(self.adjusted_variance[units], 9)))]
 
 
 def contested_units(
@@ -179,29 +172,24 @@ def noise_reference(
     sizes = sizes[sizes > 1]
     if not len(sizes):
         return NoiseReference(0, None, (), 0, NO_PAIRABLE)
-    number, given = np.unique(unit[rows], return_inverse=True)[1], value[rows]
-    if given.min() == given.max():
+    number, rating = np.unique(unit[rows], return_inverse=True)[1], value[rows]
+    if rating.min() == rating.max():
         return NoiseReference(len(sizes), None, (), 0, NO_VARIATION)
-    observed = group_variances(number, given, size=len(sizes), ddof=0)
+    observed = group_variances(number, rating, size=len(sizes), ddof=0)
     within = _variance_within(observed, sizes)
-    values, cuts = _latent_cuts(given)
+    values, cuts = _latent_cuts(rating)
     consistency = _consistency(values, cuts, within)
-    repetitions = max(_FEWEST, min(resampling.replicates, _DRAWS // len(given)))
+    repetitions = max(_FEWEST, min(resampling.replicates, _DRAWS // len(rating)))
     model = _NoiseModel(np.sort(sizes), values, cuts, thresholds, seed=resampling.seed)
     drawn = model.refitted(consistency, within, repetitions=repetitions)
     low, high = np.quantile(drawn, [(1 - resampling.level) / 2, (1 + resampling.level) / 2], axis=0)
-    found = tuple(
-        ShareAboveThreshold(
-            threshold=threshold,
-            above=(above := int((observed > threshold).sum())),
-            expected=float(drawn[:, k].mean()),
-            low=float(low[k]),
-            high=float(high[k]),
-            p=_two_sided_p(drawn[:, k], above / len(sizes)),
-        )
-        for k, threshold in enumerate(thresholds)
-    )
-    return NoiseReference(len(sizes), consistency, found, repetitions)
+    shares = []
+    for k, threshold in enumerate(thresholds):
+        above = int((observed > threshold).sum())
+        p = _two_sided_p(drawn[:, k], above / len(sizes))
+        expected = float(drawn[:, k].mean())
+        shares.append(ShareAboveThreshold(threshold, above, expected, float(low[k]), float(high[k]), p))
+    return NoiseReference(len(sizes), consistency, tuple(shares), repetitions)
 
 
 def _variance_within(variances: FloatArray, sizes: IntArray) -> float:
@@ -215,14 +203,14 @@ def _two_sided_p(drawn: FloatArray, observed: float) -> float:
     return min(1.0, 2 * (int(min(tails)) + 1) / (len(drawn) + 1))
 
 
-def _latent_cuts(given: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _latent_cuts(rating: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The values of the scale, (V,), and where the latent scale is cut between them, (V - 1,)."""
     from scipy import special  # takes a moment to load: only with a report
 
-    values, counts = np.unique(given, return_counts=True)
+    values, counts = np.unique(rating, return_counts=True)
     if len(values) > _MOST_VALUES:
         values, counts = np.unique(
-            np.quantile(given, (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES), return_counts=True
+            np.quantile(rating, (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES), return_counts=True
         )
     below = np.cumsum(counts)[:-1] / counts.sum()
     return values, np.asarray(special.ndtri(below))

@@ -29,17 +29,14 @@ class Ratings:
     value: FloatArray
 
     def __post_init__(self) -> None:
-        strange = self.value[~np.isfinite(self.value)]
-        if strange.size:
-            raise ValueError(f"Ratings must be finite numbers; found {strange[0]}.")
+        if (infinite := self.value[~np.isfinite(self.value)]).size:
+            raise ValueError(f"Ratings must be finite numbers; found {infinite[0]}.")
 
     def __len__(self) -> int:
         return len(self.value)
 
     def of(self, rows: IntArray | BoolArray) -> Ratings:
-        return Ratings(
-            self.system[rows], self.unit[rows], self.item[rows], self.rater[rows], self.value[rows]
-        )
+        return Ratings(*(column[rows] for column in vars(self).values()))
 
     @property
     def raters(self) -> IntArray | None:
@@ -67,15 +64,14 @@ class MeanOpinionScore:
 
 def mean_opinion_score(ratings: Ratings, *, level: float, system: int = -1) -> MeanOpinionScore:
     """Of all the ratings together."""
-    n = len(ratings)
-    if not n:
-        none = two_way_standard_error(ratings.value, items=ratings.item, raters=None)
-        return MeanOpinionScore(system, 0, 0, None, None, None, None, None, none)
+    if not (n := len(ratings)):
+        undefined = two_way_standard_error(ratings.value, items=ratings.item, raters=None)
+        return MeanOpinionScore(system, 0, 0, None, None, None, None, None, undefined)
     value, mean = ratings.value, float(ratings.value.mean())
     scores = (value - mean) / n if value.min() < value.max() else np.zeros(n)
-    found = two_way_standard_error(scores, items=ratings.item, raters=ratings.raters)
-    half = found.half_width(level)
-    low, middle, high = (float(one) for one in np.quantile(value, [0.25, 0.5, 0.75]))
+    uncertainty = two_way_standard_error(scores, items=ratings.item, raters=ratings.raters)
+    half = uncertainty.half_width(level)
+    low, middle, high = np.quantile(value, [0.25, 0.5, 0.75]).tolist()
     return MeanOpinionScore(
         system=system,
         ratings=n,
@@ -85,17 +81,17 @@ def mean_opinion_score(ratings: Ratings, *, level: float, system: int = -1) -> M
         sd=math.sqrt(float((scores**2).sum()) * n * n / (n - 1)) if n > 1 else None,
         quartiles=(low, high),
         interval=None if half is None else (mean - half, mean + half),
-        uncertainty=found,
+        uncertainty=uncertainty,
     )
 
 
 def mean_opinion_scores(ratings: Ratings, *, level: float) -> list[MeanOpinionScore]:
     """Of every system that was rated, the best mean first; equal means in the order of the systems' numbers."""
     present = np.unique(ratings.system[ratings.system >= 0]).tolist()
-    found = [
+    scores = (
         mean_opinion_score(ratings.of(ratings.system == one), level=level, system=one) for one in present
-    ]
-    return sorted(found, key=lambda one: (-(one.mean or 0.0), one.system))
+    )
+    return sorted(scores, key=lambda one: (-(one.mean or 0.0), one.system))
 
 
 # Which systems differ: every two of them compared, and the comparisons tested together. Where most items
@@ -160,22 +156,21 @@ def system_pairs(
     """Every two systems of `order` (the best first). `shared`: (n,) what two ratings must have in common to be
     compared, the thing that was judged; `ratings.item` are the clusters, which may hold several of those."""
     compare = _compare_items if paired else _compare_means
-    found, pairs = [], list(combinations(order, 2))
+    compared, pairs = [], list(combinations(order, 2))
     for first, second in pairs:
         rows = np.flatnonzero((ratings.system == first) | (ratings.system == second))
-        found.append(compare(ratings.of(rows), shared[rows], first, second, resampling, pairs=len(pairs)))
-    adjusted = iter(holm_adjusted([one.p for one in found if one.p is not None]))
-    return [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in found]
+        compared.append(compare(ratings.of(rows), shared[rows], first, second, resampling, pairs=len(pairs)))
+    adjusted = iter(holm_adjusted([one.p for one in compared if one.p is not None]))
+    return [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in compared]
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values, in the order given (Holm 1979): each times how many are left, never below a smaller one's."""
-    adjusted = [0.0] * len(p_values)
-    highest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        highest = max(highest, min(1.0, p_values[index] * (len(p_values) - place)))
-        adjusted[index] = highest
-    return adjusted
+    p = np.array(p_values)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
+    return adjusted.tolist()
 
 
 def compact_letters(order: Sequence[int], pairs: Sequence[SystemPair], *, level: float) -> dict[int, str]:
@@ -205,14 +200,14 @@ def _compare_means(
     is_first = ratings.system == first
     weight = np.where(is_first, 1 / max(int(is_first.sum()), 1), -1 / max(int((~is_first).sum()), 1))
     both = np.intersect1d(shared[is_first], shared[~is_first])
-    difference, interval, found = _difference(ratings, weight, is_first, resampling)
+    difference, interval, error = _difference(ratings, weight, is_first, resampling)
     # One item of a system does not differ from its own mean, which is not certainty.
     alone = min(len(np.unique(ratings.item[side])) for side in (is_first, ~is_first)) < 2
-    if alone or found.items < FEWEST_ITEMS:
+    if alone or error.items < FEWEST_ITEMS:
         interval = None if alone else interval
         return SystemPair(first, second, len(both), difference, interval, None, None, TOO_FEW)
-    p = two_sided_t_p(difference, found)
-    return SystemPair(first, second, len(both), difference, interval, p, None, found.reason)
+    p = two_sided_t_p(difference, error)
+    return SystemPair(first, second, len(both), difference, interval, p, None, error.reason)
 
 
 def _compare_items(
@@ -226,18 +221,20 @@ def _compare_items(
     ratings, is_first, items = ratings.of(rows), is_first[rows], np.searchsorted(both, shared[rows])
     n = np.bincount(items * 2 + is_first)
     weight = np.where(is_first, 1.0, -1.0) / n[items * 2 + is_first] / len(both)
-    difference, interval, found = _difference(ratings, weight, is_first, resampling)
-    if found.items < FEWEST_ITEMS:
+    difference, interval, error = _difference(ratings, weight, is_first, resampling)
+    if error.items < FEWEST_ITEMS:
         return SystemPair(first, second, len(both), difference, interval, None, None, TOO_FEW)
-    p, draws = two_sided_t_p(difference, found), _permutation_draws(resampling, pairs)
+    # Enough that the smallest p there can be is half of what so many pairs together ask for.
+    draws = math.ceil(2 * pairs / (1 - resampling.level))
+    draws = max(resampling.replicates, min(max(draws, _FEWEST_DRAWS), _MOST_DRAWS))
+    p = two_sided_t_p(difference, error)
     # Whatever the ratings say, so the choice favours no result; only without spread there is nothing else.
-    swapped = p is None or _smallest_p(found.items, draws) * pairs < 1 - resampling.level
+    swapped = p is None or _smallest_p(error.items, draws) * pairs < 1 - resampling.level
     if swapped:
-        by_raters = p if found.by_raters and p is not None else 0.0
-        p = max(
-            _permutation_p(weight * ratings.value, ratings.item, draws=draws, seed=resampling.seed), by_raters
-        )
-    return SystemPair(first, second, len(both), difference, interval, p, None, found.reason, swapped)
+        by_raters = p if error.by_raters and p is not None else 0.0
+        by_swaps = _permutation_p(weight * ratings.value, ratings.item, draws=draws, seed=resampling.seed)
+        p = max(by_swaps, by_raters)
+    return SystemPair(first, second, len(both), difference, interval, p, None, error.reason, swapped)
 
 
 def _difference(
@@ -249,9 +246,9 @@ def _difference(
     means = np.where(is_first, parts[is_first].sum(), -parts[~is_first].sum())
     varies = np.abs(ratings.value - means) > _ROUNDING * np.abs(ratings.value).max()
     scores = np.where(varies, weight * (ratings.value - means), 0.0)
-    found = two_way_standard_error(scores, items=ratings.item, raters=ratings.raters)
-    difference, half = float(parts.sum()), found.half_width(resampling.level)
-    return difference, None if half is None else (difference - half, difference + half), found
+    error = two_way_standard_error(scores, items=ratings.item, raters=ratings.raters)
+    difference, half = float(parts.sum()), error.half_width(resampling.level)
+    return difference, None if half is None else (difference - half, difference + half), error
 
 
 def _permutation_p(parts: FloatArray, prompt: IntArray, *, draws: int, seed: int) -> float:
@@ -270,12 +267,6 @@ def _permutation_p(parts: FloatArray, prompt: IntArray, *, draws: int, seed: int
         extreme += int((np.abs(signs @ sums) >= observed).sum())
     # The order as it is, is one of the ways.
     return (extreme + 1) / (draws + 1)
-
-
-def _permutation_draws(resampling: Resampling, pairs: int) -> int:
-    """Enough that the smallest p there can be is half of what so many pairs together ask for."""
-    wanted = math.ceil(2 * pairs / (1 - resampling.level))
-    return max(resampling.replicates, min(max(wanted, _FEWEST_DRAWS), _MOST_DRAWS))
 
 
 def _smallest_p(prompts: int, draws: int) -> float:

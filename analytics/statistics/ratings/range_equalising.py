@@ -119,6 +119,6 @@ def rating_sessions(rater: IntArray, at: FloatArray) -> IntArray:
     order = np.lexsort((at, rater))
     anew = np.ones(len(rater), dtype=np.bool_)
     anew[1:] = (np.diff(rater[order]) != 0) | (np.diff(at[order]) > SESSION_BREAK_S)
-    found = np.empty(len(rater), dtype=np.int64)
-    found[order] = np.cumsum(anew) - 1
-    return found
+    session = np.empty(len(rater), dtype=np.int64)
+    session[order] = np.cumsum(anew) - 1
+    return session

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 
 # Half the pull of one rating: a rater of many units is hardly moved, one of a few is not taken at their word.
 RIDGE = 0.5
@@ -140,8 +140,8 @@ def _shared_ratings(
     m = of_unit[cells // max(raters, 1)]
     others = m[cell] > own[cell]
     shared = np.bincount(rater[others], minlength=raters).astype(np.int64)
-    told = np.bincount(of_rater, weights=own - own**2 / np.maximum(m, 1), minlength=raters)
-    return shared, told.astype(np.float64)
+    information = np.bincount(of_rater, weights=own - own**2 / np.maximum(m, 1), minlength=raters)
+    return shared, information.astype(np.float64)
 
 
 def _standard_errors(
@@ -152,11 +152,11 @@ def _standard_errors(
     if df < 1:
         return (None,) * raters
     variance = float((residual**2).sum()) / df
-    return tuple(math.sqrt(variance / told) if told > 1e-12 else None for told in information.tolist())
+    return tuple(math.sqrt(variance / i) if i > 1e-12 else None for i in information.tolist())
 
 
 def _residual_sds(
-    residual: FloatArray, rater: IntArray, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], *, raters: int
+    residual: FloatArray, rater: IntArray, rows: BoolArray, *, raters: int
 ) -> tuple[float | None, ...]:
     n = np.bincount(rater[rows], minlength=raters).tolist()
     squares = np.bincount(rater[rows], weights=residual[rows] ** 2, minlength=raters).tolist()
