@@ -14,11 +14,11 @@ four files are known by the words in their names and sounds by their names, wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from analytics.benchmarks.contract import Benchmark, Choice, Folder, Units
+from analytics.benchmarks.contract import Choice, Folder, Units
 
 PUBLISHED = "BRACE is published as the dataset gtysssp/audio_benchmarks on the Hugging Face Hub."
 
@@ -29,23 +29,17 @@ Pair = tuple[str, str, tuple[str, str], float]
 _KINDS = {"Human-Human": "HH", "Human-Machine": "HM", "Machine-Machine": "MM"}
 
 
-def open_brace(folder: Folder, sets: Sequence[str] = tuple(SETS)) -> Benchmark:
-    units, choices = Units(), []
-    for name in sets:
+def brace_pairs(folder: Folder, units: Units, parts: Iterable[str] = SETS) -> Iterator[Choice]:
+    for name in parts:
         for track in ("main", "hallu"):
             for clip, kind, captions, human in _pairs(folder, name, track):
                 if (sound := folder.recording(PurePosixPath(clip).name)) is None:
                     continue
-                sides = tuple(units.number(sound, caption) for caption in captions)
-                choices.append(Choice(sides[0], sides[1], human, _parts(name, kind), cluster=clip))
+                first, second = (units.number(sound, caption) for caption in captions)
+                main = f"{SETS[name]}-Main"
+                parts = (f"{main}/{kind}", f"{main}/All") if kind else (f"Hallucination/{SETS[name]}",)
+                yield Choice(first, second, human, parts, cluster=clip)
             folder.check(part=f"BRACE, {SETS[name]} {track.capitalize()}")
-    return Benchmark("brace", "BRACE", units.all(), choices=tuple(choices), left_out=tuple(folder.missing))
-
-
-def _parts(name: str, kind: str) -> tuple[str, ...]:
-    if not kind:
-        return (f"Hallucination/{SETS[name]}",)
-    return f"{SETS[name]}-Main/{kind}", f"{SETS[name]}-Main/All"
 
 
 def _pairs(folder: Folder, name: str, track: str) -> Iterator[Pair]:

@@ -10,10 +10,10 @@ two, and so does this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from analytics.benchmarks.contract import Benchmark, Folder, Square, Units
+from analytics.benchmarks.contract import Folder, Square, Units
 
 PUBLISHED = "CompA-order and CompA-attribute are linked from the README of Sreyan88/CompA on GitHub."
 
@@ -23,26 +23,24 @@ _FILES = ("pair_file", "reversed_pair_file")
 _CAPTIONS = ("pair_caption", "reversed_pair_caption")
 
 
-def open_compa(folder: Folder, kinds: Sequence[str] = tuple(PARTS)) -> Benchmark:
-    units, squares = Units(), []
-    for kind in kinds:
+def compa_squares(folder: Folder, units: Units, parts: Iterable[str] = PARTS) -> Iterator[Square]:
+    for kind in parts:
         for sounds, texts in _pairs(folder, kind):
             square = tuple(tuple(units.number(sound, text) for text in texts) for sound in sounds)
-            squares.append(Square(square, PARTS[kind]))
-    return Benchmark("compa", "CompA", units.all(), squares=tuple(squares), left_out=tuple(folder.missing))
+            yield Square(square, PARTS[kind])
 
 
 def _pairs(folder: Folder, kind: str) -> list[tuple[list[Path], list[str]]]:
     rows = folder.rows(folder.named(".csv", (kind,)), columns=(*_FILES, *_CAPTIONS))
     columns = [_column_with_sounds(folder, rows, name) for name in _FILES]
-    found = []
+    pairs = []
     for row in rows:
         sounds = [folder.sound(row[column].strip()) for column in columns]
-        there = [sound for sound in sounds if sound is not None]
-        if len(there) == len(sounds):
-            found.append((there, [row[caption] for caption in _CAPTIONS]))
+        in_folder = [sound for sound in sounds if sound is not None]
+        if len(in_folder) == len(sounds):
+            pairs.append((in_folder, [row[caption] for caption in _CAPTIONS]))
     folder.check(part=PARTS[kind])
-    return found
+    return pairs
 
 
 def _column_with_sounds(folder: Folder, rows: Sequence[dict[str, str]], name: str) -> str:

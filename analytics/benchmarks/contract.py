@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -96,9 +96,9 @@ class Units:
 
 def limit_benchmark(benchmark: Benchmark, n: int) -> Benchmark:
     """The first n ratings, choices or squares of each part, and the units they need: for trying things out."""
-    ratings = _first_of_each_part(benchmark.ratings, [one.part for one in benchmark.ratings], n)
-    choices = _first_of_each_part(benchmark.choices, [one.parts[0] for one in benchmark.choices], n)
-    squares = _first_of_each_part(benchmark.squares, [one.part for one in benchmark.squares], n)
+    ratings = _first_of_each_part(benchmark.ratings, lambda one: one.part, n)
+    choices = _first_of_each_part(benchmark.choices, lambda one: one.parts[0], n)
+    squares = _first_of_each_part(benchmark.squares, lambda one: one.part, n)
     used = [one.unit for one in ratings] + [side for one in choices for side in (one.first, one.second)]
     used += [unit for one in squares for row in one.units for unit in row]
     new = {old: number for number, old in enumerate(dict.fromkeys(used))}
@@ -115,14 +115,12 @@ def limit_benchmark(benchmark: Benchmark, n: int) -> Benchmark:
     )
 
 
-def _first_of_each_part(things: Iterable[Row], parts: Iterable[str], n: int) -> list[Row]:
-    taken: dict[str, int] = {}
-    kept = []
-    for thing, part in zip(things, parts, strict=True):
-        taken[part] = taken.get(part, 0) + 1
-        if taken[part] <= n:
-            kept.append(thing)
-    return kept
+def _first_of_each_part(rows: Iterable[Row], part_of: Callable[[Row], str], n: int) -> list[Row]:
+    of_part: dict[str, list[Row]] = {}
+    for row in rows:
+        of_part.setdefault(part_of(row), []).append(row)
+    first = {id(row) for part in of_part.values() for row in part[:n]}
+    return [row for row in rows if id(row) in first]
 
 
 # Finding in a downloaded folder what a benchmark needs, and saying exactly what is not there.
@@ -213,6 +211,12 @@ class Folder:
     def sound(self, name: str) -> Path | None:
         """The sound whose path ends with this, or None and it is noted as missing."""
         return self._unique_match(self._suffix_matches(name), name)
+
+    def sounds(self, names: Iterable[str], *, part: str) -> dict[str, Path | None]:
+        """The sound of each name; raises BenchmarkError where one is missing and may not be."""
+        sounds = {name: self.sound(name) for name in dict.fromkeys(names)}
+        self.check(part=part)
+        return sounds
 
     def holds(self, name: str) -> bool:
         """Whether a sound's path ends with this."""

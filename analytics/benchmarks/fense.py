@@ -12,12 +12,12 @@ YouTube id, with a `raw_name` for some, and its files are found by either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analytics.benchmarks.contract import Benchmark, Choice, Folder, Units
+from analytics.benchmarks.contract import Choice, Folder, Units
 
 PUBLISHED = (
     "FENSE's votes are published in blmoistawinde/fense on GitHub (branch experiment-code, folder dataset); put the "
@@ -38,20 +38,18 @@ class CaptionPair:
     votes: tuple[int, ...]
 
 
-def open_fense(folder: Folder, sets: Sequence[str] = tuple(SETS)) -> Benchmark:
-    units, choices = Units(), []
-    for name in sets:
+def fense_pairs(folder: Folder, units: Units, parts: Iterable[str] = SETS) -> Iterator[Choice]:
+    for name in parts:
         sounds: dict[str, Path | None] = {}
         for pair in caption_pairs(folder, name):
             clip = _name(pair.clip)
             if clip not in sounds:
                 sounds[clip] = _sound(folder, pair.clip)
             if (sound := sounds[clip]) is not None:
-                sides = tuple(units.number(sound, caption) for caption in pair.captions)
+                first, second = (units.number(sound, caption) for caption in pair.captions)
                 parts = f"{SETS[name]}/{pair.category}", f"{SETS[name]}/All"
-                choices.append(Choice(sides[0], sides[1], float(sum(pair.votes)), parts, cluster=clip))
+                yield Choice(first, second, float(sum(pair.votes)), parts, cluster=clip)
         folder.check(part=SETS[name])
-    return Benchmark("fense", "FENSE", units.all(), choices=tuple(choices), left_out=tuple(folder.missing))
 
 
 def caption_pairs(folder: Folder, name: str) -> Iterator[CaptionPair]:

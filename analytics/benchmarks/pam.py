@@ -10,17 +10,18 @@ count, those of the real recordings (Model "real") too: the paper does not say t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
-from analytics.benchmarks.contract import Benchmark, Folder, Rating, Units
+from analytics.benchmarks.contract import Folder, Rating, Units
 
 PUBLISHED = "PAM's listening test is published as human_eval.zip in Zenodo record 10737388."
 
 _COLUMNS = ("Model", "File Name", "Text", "REL")
 
 
-def open_pam(folder: Folder) -> Benchmark:
+def pam_ratings(folder: Folder, units: Units) -> Iterator[Rating]:
     table = folder.file(("human_eval/audio/scores.csv", "audio/scores.csv"))
-    given: dict[tuple[str, str], list[float]] = {}
+    ratings: dict[tuple[str, str], list[float]] = {}
     for line, row in enumerate(folder.rows(table, columns=_COLUMNS), start=2):
         try:
             score = float(row["REL"])
@@ -29,12 +30,8 @@ def open_pam(folder: Folder) -> Benchmark:
         if not math.isfinite(score):
             raise folder.invalid_row(table, f"line {line}", f"the REL {row['REL']!r} is no number")
         name = f"audio/{row['Model'].strip()}/{row['File Name'].strip().removesuffix('.wav')}.wav"
-        given.setdefault((name, row["Text"]), []).append(score)
-    sounds = {name: folder.sound(name) for name, _text in given}
-    folder.check(part="PAM")
-    units, ratings = Units(), []
-    for (name, text), scores in given.items():
+        ratings.setdefault((name, row["Text"]), []).append(score)
+    sounds = folder.sounds((name for name, _text in ratings), part="PAM")
+    for (name, text), scores in ratings.items():
         if (sound := sounds[name]) is not None:
-            mean = sum(scores) / len(scores)
-            ratings.append(Rating(units.number(sound, text), mean, part="PAM", cluster=text))
-    return Benchmark("pam", "PAM", units.all(), ratings=tuple(ratings), left_out=tuple(folder.missing))
+            yield Rating(units.number(sound, text), sum(scores) / len(scores), part="PAM", cluster=text)

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from analytics.benchmarks import baton, brace, compa, fense, pam, relate
-from analytics.benchmarks.contract import Benchmark, BenchmarkError, Folder
+from analytics.benchmarks.contract import Benchmark, BenchmarkError, Choice, Folder, Rating, Square, Units
 
 
 @dataclass(frozen=True)
 class PublishedBenchmark:
-    """How a benchmark is opened, and the sentence that says where it comes from."""
+    """How a benchmark is read, from a folder into units, and the sentence that says where it comes from."""
 
-    opens: Callable[[Folder], Benchmark]
+    title: str
+    read: Callable[..., Iterable[Rating | Choice | Square]]
     where: str
 
 
 BENCHMARKS: dict[str, PublishedBenchmark] = {
-    "relate": PublishedBenchmark(relate.open_relate, relate.PUBLISHED),
-    "relate-pair": PublishedBenchmark(relate.open_relate_pair, relate.PUBLISHED),
-    "pam": PublishedBenchmark(pam.open_pam, pam.PUBLISHED),
-    "baton": PublishedBenchmark(baton.open_baton, baton.PUBLISHED),
-    "baton-pair": PublishedBenchmark(baton.open_baton_pair, baton.PUBLISHED),
-    "compa": PublishedBenchmark(compa.open_compa, compa.PUBLISHED),
-    "fense": PublishedBenchmark(fense.open_fense, fense.PUBLISHED),
-    "brace": PublishedBenchmark(brace.open_brace, brace.PUBLISHED),
-    # Half of one, for who has the sounds of the other half only.
-    **{
-        f"compa-{kind}": PublishedBenchmark(partial(compa.open_compa, kinds=(kind,)), compa.PUBLISHED)
-        for kind in compa.PARTS
-    },
-    **{
-        f"fense-{name}": PublishedBenchmark(partial(fense.open_fense, sets=(name,)), fense.PUBLISHED)
-        for name in fense.SETS
-    },
-    **{
-        f"brace-{name}": PublishedBenchmark(partial(brace.open_brace, sets=(name,)), brace.PUBLISHED)
-        for name in brace.SETS
-    },
+    "relate": PublishedBenchmark("RELATE", relate.relate_ratings, relate.PUBLISHED),
+    "relate-pair": PublishedBenchmark("RELATE-Pair", relate.relate_pairs, relate.PUBLISHED),
+    "pam": PublishedBenchmark("PAM", pam.pam_ratings, pam.PUBLISHED),
+    "baton": PublishedBenchmark("Baton", baton.baton_ratings, baton.PUBLISHED),
+    "baton-pair": PublishedBenchmark("Baton-Pair", baton.baton_pairs, baton.PUBLISHED),
+    "compa": PublishedBenchmark("CompA", compa.compa_squares, compa.PUBLISHED),
+    "fense": PublishedBenchmark("FENSE", fense.fense_pairs, fense.PUBLISHED),
+    "brace": PublishedBenchmark("BRACE", brace.brace_pairs, brace.PUBLISHED),
+}
+# Half of one, for who has the sounds of the other half only.
+BENCHMARKS |= {
+    f"{whole}-{part}": replace(BENCHMARKS[whole], read=partial(BENCHMARKS[whole].read, parts=(part,)))
+    for whole, parts in (("compa", compa.PARTS), ("fense", fense.SETS), ("brace", brace.SETS))
+    for part in parts
 }
 
 
@@ -53,7 +47,16 @@ def open_benchmark(name: str, folder: Path, *, skip_missing: bool = False) -> Be
     if name not in BENCHMARKS:
         raise BenchmarkError(f"There is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}.")
     published = BENCHMARKS[name]
-    found = published.opens(Folder(folder, published=published.where, skip_missing=skip_missing))
-    if not (found.ratings or found.choices or found.squares):
+    opened, units = Folder(folder, published=published.where, skip_missing=skip_missing), Units()
+    judged = list(published.read(opened, units))
+    if not judged:
         raise BenchmarkError(f"{folder} leaves nothing to evaluate. {published.where}")
-    return replace(found, name=name)
+    return Benchmark(
+        name,
+        published.title,
+        units.all(),
+        ratings=tuple(one for one in judged if isinstance(one, Rating)),
+        choices=tuple(one for one in judged if isinstance(one, Choice)),
+        squares=tuple(one for one in judged if isinstance(one, Square)),
+        left_out=tuple(opened.missing),
+    )

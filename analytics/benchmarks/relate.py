@@ -10,12 +10,12 @@ sound and text; anchors and screened listeners are marked "excluded" there and d
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-from analytics.benchmarks.contract import Benchmark, Choice, Folder, Rating, Units
+from analytics.benchmarks.contract import Choice, Folder, Rating, Units
 
 PUBLISHED = (
     "RELATE is published as sarulab-speech/RELATE on GitHub (scores/REL.csv); its README links the sounds, "
@@ -31,32 +31,26 @@ _COLUMNS = ("wavname", "text", "score", _SPLIT)
 Means = Mapping[tuple[Path, str], Fraction]
 
 
-def open_relate(folder: Folder) -> Benchmark:
-    units, ratings = Units(), []
+def relate_ratings(folder: Folder, units: Units) -> Iterator[Rating]:
     for (sound, text), mean in _means(folder).items():
-        ratings.append(Rating(units.number(sound, text), float(mean), part="RELATE", cluster=text))
-    return Benchmark("relate", "RELATE", units.all(), ratings=tuple(ratings), left_out=tuple(folder.missing))
+        yield Rating(units.number(sound, text), float(mean), part="RELATE", cluster=text)
 
 
-def open_relate_pair(folder: Folder) -> Benchmark:
+def relate_pairs(folder: Folder, units: Units) -> Iterator[Choice]:
     """All pairs of sounds of one text whose mean scores differ by more than two points, in the order of the table."""
     of_text: dict[str, list[tuple[Path, Fraction]]] = {}
     for (sound, text), mean in _means(folder).items():
         of_text.setdefault(text, []).append((sound, mean))
-    units, choices = Units(), []
     for text, sounds in of_text.items():
         for (first, mean), (second, other) in combinations(sounds, 2):
             if abs(mean - other) > APART:
                 sides = units.number(first, text), units.number(second, text)
-                choices.append(Choice(*sides, float(mean - other), ("RELATE-Pair",), cluster=text))
-    return Benchmark(
-        "relate-pair", "RELATE-Pair", units.all(), choices=tuple(choices), left_out=tuple(folder.missing)
-    )
+                yield Choice(*sides, float(mean - other), ("RELATE-Pair",), cluster=text)
 
 
 def _means(folder: Folder) -> Means:
     table = folder.file(("scores/REL.csv", "RELATE/scores/REL.csv", "REL.csv"))
-    given: list[tuple[str, str, Fraction]] = []
+    rated: list[tuple[str, str, Fraction]] = []
     for line, row in enumerate(folder.rows(table, columns=_COLUMNS), start=2):
         if row[_SPLIT].strip().lower() != "test":
             continue
@@ -66,14 +60,13 @@ def _means(folder: Folder) -> Means:
             raise folder.invalid_row(
                 table, f"line {line}", f"the score {row['score']!r} is no number"
             ) from None
-        given.append((_place(row["wavname"]), row["text"], score))
-    if not given:
+        rated.append((row["wavname"].lstrip("/").removeprefix("wav/"), row["text"], score))
+    if not rated:
         raise folder.invalid(f"has a {table.name} in which {_SPLIT!r} is nowhere 'test'")
-    sounds = {place: folder.sound(place) for place in dict.fromkeys(place for place, _text, _score in given)}
-    folder.check(part="RELATE")
+    sounds = folder.sounds((place for place, _text, _score in rated), part="RELATE")
     # By where the sound lies: one table may spell its path in two ways.
     scores: dict[tuple[Path, str], list[Fraction]] = {}
-    for place, text, score in given:
+    for place, text, score in rated:
         if (sound := sounds[place]) is not None:
             scores.setdefault((sound, text), []).append(score)
     return {unit: sum(each, Fraction(0)) / len(each) for unit, each in scores.items()}
@@ -84,7 +77,3 @@ def _number(written: str) -> Fraction:
     if not math.isfinite(float(written)):
         raise ValueError(written)
     return Fraction(written.strip())
-
-
-def _place(wavname: str) -> str:
-    return wavname.lstrip("/").removeprefix("wav/")
