@@ -17,19 +17,17 @@ from annotation.models import Assignment, Judgment, Study
 # stayed the same decided.
 _STRATUM = "dense_rank() OVER (ORDER BY a.hint ->> 'scorer', a.hint ->> 'withheld')"
 # Of a question asked of each candidate, a row per candidate that the model said something of.
-_WHOLE = f"""
-SELECT j.id, 0::int8, (a.hint #>> ARRAY['answers', %(key)s])::float8, a.hint_shown::int::int2, {_STRATUM}
-FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
-WHERE j.study_id = %(study)s AND a.hint_shown IS NOT NULL AND a.hint #>> ARRAY['answers', %(key)s] IS NOT NULL
+_HINTS = f"""
+SELECT j.id, {{candidate}}, (a.hint #>> {{answer}})::float8, a.hint_shown::int::int2, {_STRATUM}
+FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id {{joined}}
+WHERE j.study_id = %(study)s AND a.hint_shown IS NOT NULL AND a.hint #>> {{answer}} IS NOT NULL
 """
-_EACH = f"""
-SELECT j.id, k.candidate_id, (a.hint #>> ARRAY['answers', %(key)s, k.slot::text])::float8, a.hint_shown::int::int2,
-       {_STRATUM}
-FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
-JOIN annotation_taskcandidate k ON k.task_id = j.task_id
-WHERE j.study_id = %(study)s AND a.hint_shown IS NOT NULL
-  AND a.hint #>> ARRAY['answers', %(key)s, k.slot::text] IS NOT NULL
-"""
+_WHOLE = _HINTS.format(candidate="0::int8", answer="ARRAY['answers', %(key)s]", joined="")
+_EACH = _HINTS.format(
+    candidate="k.candidate_id",
+    answer="ARRAY['answers', %(key)s, k.slot::text]",
+    joined="JOIN annotation_taskcandidate k ON k.task_id = j.task_id",
+)
 _TYPES = {"judgment": "int8", "candidate": "int8", "said": "float8", "shown": "int2", "stratum": "int8"}
 
 
@@ -58,13 +56,13 @@ def hinted_votes(votes: Votes) -> HintedVotes:
     """Of these votes, those on tasks that something was said of when they were handed out."""
     question = votes.question
     params = {"key": question.key, "study": question.study_id}
-    found = postgres.copy_columns(_EACH if question.per_candidate else _WHOLE, _TYPES, params)
+    hints = postgres.copy_columns(_EACH if question.per_candidate else _WHOLE, _TYPES, params)
     about = votes.units.candidate[votes.unit] if question.per_candidate else np.zeros_like(votes.unit)
-    row = _rows(votes.judgment, about, found)
+    row = _rows(votes.judgment, about, hints)
     known = row >= 0
     row = row[known]
-    shown = np.asarray(found["shown"][row] == 1)
-    return HintedVotes(votes.select(known), found["said"][row], shown, found["stratum"][row])
+    shown = np.asarray(hints["shown"][row] == 1)
+    return HintedVotes(votes.select(known), hints["said"][row], shown, hints["stratum"][row])
 
 
 def hint_counts(study: Study) -> HintCounts | None:
@@ -81,11 +79,9 @@ def hint_counts(study: Study) -> HintCounts | None:
     return HintCounts(counts.get(True, 0), counts.get(False, 0), scorers)
 
 
-def _rows(judgment: IntArray, candidate: IntArray, found: postgres.Columns) -> IntArray:
+def _rows(judgment: IntArray, candidate: IntArray, hints: postgres.Columns) -> IntArray:
     """The row of what was said to each vote; -1 where nothing was."""
-    said = {
-        pair: row
-        for row, pair in enumerate(zip(found["judgment"].tolist(), found["candidate"].tolist(), strict=True))
-    }
+    known = zip(hints["judgment"].tolist(), hints["candidate"].tolist(), strict=True)
+    row_of = {pair: row for row, pair in enumerate(known)}
     pairs = zip(judgment.tolist(), candidate.tolist(), strict=True)
-    return np.array([said.get(pair, -1) for pair in pairs], dtype=np.int64)
+    return np.array([row_of.get(pair, -1) for pair in pairs], dtype=np.int64)

@@ -33,10 +33,10 @@ WHERE key IN (SELECT key FROM had GROUP BY key HAVING count(*) <= %(most)s) ORDE
 
 def items_by_stratum(study: Study) -> dict[str, dict[str, int]]:
     """Items by stratum and value, of the strata that group items rather than name them."""
-    found: dict[str, dict[str, int]] = {}
+    strata: dict[str, dict[str, int]] = {}
     for key, value, n in postgres.fetch_rows(_STRATA, study=study.pk, most=_MOST_VALUES):
-        found.setdefault(key, {})[value] = n
-    return found
+        strata.setdefault(key, {})[value] = n
+    return strata
 
 
 _TEXTS = """
@@ -89,10 +89,5 @@ class CandidateFacts:
 
 
 def candidate_facts(study: Study) -> CandidateFacts:
-    found = postgres.copy_columns(_CANDIDATE_FACTS, _FACT_TYPES, {"study": study.pk})
-    return CandidateFacts(
-        candidate=found["candidate"],
-        lyrics=found["lyrics"] == 1,
-        reference=found["reference"] == 1,
-        seconds=found["seconds"],
-    )
+    columns = postgres.copy_columns(_CANDIDATE_FACTS, _FACT_TYPES, {"study": study.pk})
+    return CandidateFacts(**columns | {name: columns[name] == 1 for name in ("lyrics", "reference")})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,46 +47,15 @@ FROM said JOIN annotation_judgment j ON j.id = said.judgment_id AND cardinality(
 {{joined}}
 GROUP BY 1 ORDER BY 1
 """
+# Whichever of the two systems the task lists first.
+_PAIR_NAME = "least(s0.name, s1.name) || ' / ' || greatest(s0.name, s1.name)"
+_OF_RATER = "JOIN annotation_rater r ON r.id = j.rater_id"
 _OF_PAIR = """
 JOIN annotation_taskcandidate t0 ON t0.task_id = said.task_id AND t0.slot = 0
 JOIN annotation_taskcandidate t1 ON t1.task_id = said.task_id AND t1.slot = 1
 JOIN annotation_candidate c0 ON c0.id = t0.candidate_id JOIN annotation_system s0 ON s0.id = c0.system_id
 JOIN annotation_candidate c1 ON c1.id = t1.candidate_id JOIN annotation_system s1 ON s1.id = c1.system_id
 """
-
-
-@dataclass(frozen=True)
-class CorrectAnswers:
-    """Answers to ABX questions by pair of systems or by rater: how many, and how many named what X was."""
-
-    name: str
-    n: int
-    correct: int
-
-
-def screening_ratings(study: Study) -> list[RoleRatings]:
-    """Ratings of hidden references and mid anchors, from 0 to 100, by rater."""
-    if not (questions := screening_questions(study)):
-        return []
-    rows = fetch_rows(_SCREENING, questions=questions, limit=SCREENING_LIMIT)
-    return [RoleRatings(*row) for row in rows]
-
-
-def abx_by_pair(study: Study) -> list[CorrectAnswers]:
-    """By the two systems, whichever the task lists first."""
-    name = "least(s0.name, s1.name) || ' / ' || greatest(s0.name, s1.name)"
-    return _abx(study, name=name, joined=_OF_PAIR)
-
-
-def abx_by_rater(study: Study) -> list[CorrectAnswers]:
-    return _abx(study, name="r.pseudonym", joined="JOIN annotation_rater r ON r.id = j.rater_id")
-
-
-def _abx(study: Study, **parts: str) -> list[CorrectAnswers]:
-    if not (questions := abx_questions(study)):
-        return []
-    rows = fetch_rows(_ABX.format(**parts), questions=questions, study=study.pk)
-    return [CorrectAnswers(*row) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -111,48 +80,51 @@ class AbxReport:
 
 def abx_report(study: Study) -> AbxReport | None:
     """None where nobody has answered an ABX question yet."""
-    pairs, raters = abx_by_pair(study), abx_by_rater(study)
+    if not (questions := abx_questions(study)):
+        return None
+    pairs, raters = (
+        fetch_rows(_ABX.format(name=name, joined=joined), questions=questions, study=study.pk)
+        for name, joined in ((_PAIR_NAME, _OF_PAIR), ("r.pseudonym", _OF_RATER))
+    )
     if not pairs:
         return None
-    n, correct = sum(row.n for row in pairs), sum(row.correct for row in pairs)
-    return AbxReport(
-        _binomial_test(CorrectAnswers("", n, correct)), _binomial_tests(pairs), _binomial_tests(raters)
-    )
+    total = _discrimination("", sum(n for _, n, _ in pairs), sum(correct for _, _, correct in pairs))
+    of_pairs, of_raters = (tuple(_discrimination(*row) for row in rows) for rows in (pairs, raters))
+    return AbxReport(total, of_pairs, of_raters)
 
 
 def screened_raters(study: Study) -> dict[str, ScreenedListener]:
-    """Every listener who rated a hidden reference or a mid anchor, by pseudonym."""
-    return screen_listeners(screening_ratings(study))
+    """Every listener who rated a hidden reference or a mid anchor from 0 to 100, by pseudonym."""
+    if not (questions := screening_questions(study)):
+        return {}
+    rows = fetch_rows(_SCREENING, questions=questions, limit=SCREENING_LIMIT)
+    return screen_listeners(RoleRatings(*row) for row in rows)
 
 
-def trials_json(abx: AbxReport | None, listeners: Mapping[str, ScreenedListener]) -> dict[str, Any]:
+def trials_json(study: Study) -> dict[str, Any]:
     """For the stored overview."""
+    abx, listeners = abx_report(study), screened_raters(study)
     return {
         "abx": None if abx is None else asdict(abx),
-        "screening": {rater: asdict(found) for rater, found in listeners.items()},
+        "screening": {rater: asdict(screened) for rater, screened in listeners.items()},
     }
 
 
 def abx_from_json(stored: Mapping[str, Any]) -> AbxReport | None:
-    found = stored.get("abx")
-    if found is None:
+    if (abx := stored.get("abx")) is None:
         return None
-    pairs, raters = (tuple(Discrimination(**one) for one in found[name]) for name in ("pairs", "raters"))
-    return AbxReport(Discrimination(**found["total"]), pairs, raters)
+    pairs, raters = (tuple(Discrimination(**one) for one in abx[name]) for name in ("pairs", "raters"))
+    return AbxReport(Discrimination(**abx["total"]), pairs, raters)
 
 
 def screening_from_json(stored: Mapping[str, Any]) -> dict[str, ScreenedListener]:
     return {
-        rater: ScreenedListener(**{**found, "marks": tuple(found["marks"])})
-        for rater, found in stored.get("screening", {}).items()
+        rater: ScreenedListener(**{**screened, "marks": tuple(screened["marks"])})
+        for rater, screened in stored.get("screening", {}).items()
     }
 
 
-def _binomial_tests(rows: Iterable[CorrectAnswers]) -> tuple[Discrimination, ...]:
-    return tuple(_binomial_test(row) for row in rows)
-
-
-def _binomial_test(row: CorrectAnswers) -> Discrimination:
-    guessing = one_sided_binomial_p(row.correct, row.n)
-    assert guessing is not None  # rows have answers
-    return Discrimination(row.name, row.n, row.correct, row.correct / row.n, guessing)
+def _discrimination(name: str, n: int, correct: int) -> Discrimination:
+    guessing = one_sided_binomial_p(correct, n)
+    assert guessing is not None  # there are answers
+    return Discrimination(name, n, correct, correct / n, guessing)

@@ -59,15 +59,16 @@ def measured_questions(study: Study, *, language: str = "en") -> list[MeasuredQu
 def _measured(study: Study, questions: Sequence[Question], language: str) -> MeasuredQuestion:
     newest = questions[0]
     alike = [question for question in questions if _scale(question) == _scale(newest)]
+    spec, ends = _spec(newest), _scale_ends(newest)
     return MeasuredQuestion(
         study_id=study.pk,
         key=newest.key,
-        title=_spec(newest).title.in_language(language),
+        title=spec.title.in_language(language),
         kind=newest.kind,
         level=newest.level,
         points=tuple(newest.points),
-        width=_width(newest),
-        per_candidate=_spec(newest).per_candidate,
+        width=None if ends is None else ends[1] - ends[0],
+        per_candidate=spec.per_candidate,
         one_candidate=load_protocol(newest.protocol_version_id).spec.candidates == (1, 1),
         ids=tuple(question.pk for question in alike),
         versions=tuple(sorted(question.protocol_version.number for question in alike)),
@@ -86,11 +87,6 @@ def _scale(question: Question) -> tuple[object, ...]:
 def scale_ends(question: MeasuredQuestion) -> tuple[float, float] | None:
     """The lowest and the highest value there can be; None for preferences and scales without ends."""
     return _scale_ends(Question.objects.get(pk=question.ids[0]))
-
-
-def _width(question: Question) -> float | None:
-    ends = _scale_ends(question)
-    return None if ends is None else ends[1] - ends[0]
 
 
 def _scale_ends(question: Question) -> tuple[float, float] | None:
@@ -117,15 +113,17 @@ def screening_questions(study: Study) -> list[int]:
     """The rows of questions that rate each candidate from 0 to 100 where a reference is hidden among them."""
     versions = study.protocol_versions.filter(definition__added__contains="hidden_reference")
     return _question_rows(
-        versions, lambda asked: asked.per_candidate and (asked.minimum, asked.maximum) == (0, 100)
+        versions, lambda spec: spec.per_candidate and (spec.minimum, spec.maximum) == (0, 100)
     )
 
 
-def _question_rows(versions: QuerySet[ProtocolVersion], wanted: Callable[[QuestionSpec], bool]) -> list[int]:
-    asked = (load_protocol(pk) for pk in versions.order_by("number").values_list("pk", flat=True))
+def _question_rows(
+    versions: QuerySet[ProtocolVersion], is_included: Callable[[QuestionSpec], bool]
+) -> list[int]:
+    protocols = (load_protocol(pk) for pk in versions.order_by("number").values_list("pk", flat=True))
     return [
-        version.question_ids[question.key]
-        for version in asked
-        for question in version.spec.questions
-        if wanted(question)
+        protocol.question_ids[question.key]
+        for protocol in protocols
+        for question in protocol.spec.questions
+        if is_included(question)
     ]

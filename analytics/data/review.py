@@ -26,15 +26,7 @@ from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from analytics.data.value_counts import CountRow
 from annotation.items.corrections import holds_correction
-from annotation.models import (
-    CaseEvent,
-    Correction,
-    Draft,
-    Return,
-    ReviewCase,
-    Study,
-    Task,
-)
+from annotation.models import CaseEvent, Correction, Draft, Return, ReviewCase, Study, Task
 from annotation.rating import counted
 from annotation.review import drafts
 from annotation.review.rules import REVIEW_EXCLUSIONS
@@ -166,10 +158,11 @@ class SystemAnswers:
 def unit_rows(question: MeasuredQuestion) -> list[UnitRow]:
     """The question's units by one scan, alike ones together."""
     sql = _UNITS.format(value="a.choice" if question.is_preference else "a.value")
-    return [
-        UnitRow(corrected, marked, _counts(counted), _counts(excluded), _counts(unmarked), units)
-        for corrected, marked, counted, excluded, unmarked, units in _of_question(sql, question)
-    ]
+    rows = []
+    for corrected, marked, *ratings, units in _of_question(sql, question):
+        counted, excluded, unmarked = (Counter(map(float, values or ())) for values in ratings)
+        rows.append(UnitRow(corrected, marked, counted, excluded, unmarked, units))
+    return rows
 
 
 def part_value_counts(rows: Sequence[UnitRow], part: ReviewPart) -> list[CountRow]:
@@ -195,24 +188,19 @@ def system_answers(question: MeasuredQuestion) -> list[SystemAnswers]:
 
 
 def _part_values(row: UnitRow, part: ReviewPart) -> Mapping[float, int]:
-    if part == "before":
-        return Counter() if row.corrected else Counter(row.counted) + Counter(row.excluded)
-    if part == "excluded":
-        return row.excluded
-    if part == "unmarked_ratings":
-        return row.unmarked
-    wanted = {
-        "kept": not row.corrected,
-        "rejudged": row.corrected,
-        "after": True,
-        "marked_units": row.marked,
-        "unmarked_units": not row.marked,
-    }
-    return row.counted if wanted[part] else {}
-
-
-def _counts(values: Sequence[float] | None) -> Mapping[float, int]:
-    return Counter(float(value) for value in values or ())
+    match part:
+        case "before":
+            return {} if row.corrected else Counter(row.counted) + Counter(row.excluded)
+        case "excluded":
+            return row.excluded
+        case "unmarked_ratings":
+            return row.unmarked
+        case "kept" | "rejudged":
+            return row.counted if row.corrected == (part == "rejudged") else {}
+        case "marked_units" | "unmarked_units":
+            return row.counted if row.marked == (part == "marked_units") else {}
+        case _:
+            return row.counted
 
 
 def _of_question(sql: str, question: MeasuredQuestion) -> list[Any]:
@@ -311,7 +299,7 @@ def draft_states(study: Study) -> list[tuple[str, str, str, int]]:
 
 def rule_decisions(study: Study) -> list[tuple[str, str, int]]:
     """Cases by rule and decision, "" for none yet; a case that several rules made is there under each."""
-    return [(rule, decision, n) for rule, decision, n in fetch_rows(_RULES, study=study.pk)]
+    return fetch_rows(_RULES, study=study.pk)
 
 
 def case_states(study: Study) -> list[tuple[str, str, int]]:
@@ -321,8 +309,7 @@ def case_states(study: Study) -> list[tuple[str, str, int]]:
 
 
 def case_durations(study: Study) -> CaseDurations:
-    (row,) = fetch_rows(_CASE_DURATIONS, study=study.pk)
-    return CaseDurations(*row)
+    return CaseDurations(*fetch_rows(_CASE_DURATIONS, study=study.pk)[0])
 
 
 def n_decisions_undone(study: Study) -> int:
@@ -337,15 +324,14 @@ def case_returns(study: Study) -> list[tuple[bool, str, int]]:
 
 def blind_answers(question: MeasuredQuestion) -> list[BlindAnswer]:
     """One row per expert's judgment (and candidate, where each is asked about), however many cases rest on it."""
-    rows = _of_question(_BLIND, question)
-    return [BlindAnswer(expert, tuple(raters or ())) for expert, raters in rows]
+    return [BlindAnswer(expert, tuple(raters or ())) for expert, raters in _of_question(_BLIND, question)]
 
 
 def rejudging(study: Study) -> Rejudging:
     tasks = Task.objects.filter(study=study, replaces__isnull=False, state=Task.State.READY)
-    found = tasks.filter(holds_correction("item_version__")).aggregate(
+    sums = tasks.filter(holds_correction("item_version__")).aggregate(
         tasks=Count("pk"),
         judgments=Sum("n_judgments", default=0),
         wanted=Sum(F("overlap") - F("n_judgments"), default=0),
     )
-    return Rejudging(**found)
+    return Rejudging(**sums)

@@ -81,13 +81,8 @@ def load_scores(study: Study, scorer: Scorer) -> Scores:
     for number, row in enumerate(rows):
         for name, value in zip(row[3], row[4], strict=True):
             values[number, place[name]] = np.nan if value is None else value
-    return Scores(
-        candidates=np.array([row[0] for row in rows], dtype=np.int64),
-        others=np.array([row[1] or 0 for row in rows], dtype=np.int64),
-        items=np.array([row[2] for row in rows], dtype=np.int64),
-        outputs=outputs,
-        values=values,
-    )
+    candidates, others, items = (np.array([row[k] or 0 for row in rows], dtype=np.int64) for k in range(3))
+    return Scores(candidates, others, items, outputs, values)
 
 
 def mean_ratings(question: MeasuredQuestion) -> dict[int, float]:

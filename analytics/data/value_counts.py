@@ -54,14 +54,14 @@ SELECT EXISTS (
 )
 """
 
-_SYSTEM_RATINGS = """
+_SYSTEM_RATINGS = f"""
 WITH unit AS (
     SELECT a.task_id, a.candidate_id, count(a.value) AS n, sum(a.value) AS total, sum(a.value * a.value) AS squares
-    {counted} AND a.value IS NOT NULL
+    {COUNTED_ANSWERS_SQL} AND a.value IS NOT NULL
     GROUP BY a.task_id, a.candidate_id
 )
 SELECT s.name, sum(u.n)::bigint, sum(u.total), sum(u.squares)
-FROM unit u {candidate} JOIN annotation_system s ON s.id = c.system_id
+FROM unit u {{candidate}} JOIN annotation_system s ON s.id = c.system_id
 GROUP BY s.id, s.name ORDER BY s.name
 """
 _OWN_CANDIDATE = "JOIN annotation_candidate c ON c.id = u.candidate_id"
@@ -137,11 +137,10 @@ def unit_counts(question: MeasuredQuestion) -> UnitCounts:
 
     The rows come in no fixed order. A scale without points keeps every finite value.
     """
-    points, arrays = question.categories, _ARRAYS.format(first=first_votes_condition(question))
+    points = question.categories
     if not 0 < len(points) <= _MOST_COLUMNS:
-        return without_off_scale(
-            [(Counter(given), units) for given, units in _question_rows(arrays, question)], points
-        )
+        arrays = _question_rows(_ARRAYS.format(first=first_votes_condition(question)), question)
+        return without_off_scale([(Counter(values), units) for values, units in arrays], points)
     with transaction.atomic(), connection.cursor() as cursor:
         # Room for the counts of three million units; with the default 4 MB they go through files, at half the speed.
         cursor.execute("SET LOCAL work_mem = '256MB'")
@@ -166,13 +165,11 @@ def without_off_scale(rows: list[CountRow], points: Sequence[float]) -> UnitCoun
 
 
 def _counts_by_column(question: MeasuredQuestion) -> str:
-    column = "a.choice" if question.is_preference else "a.value"
-    names = [f"n{i}" for i in range(1, len(question.categories) + 1)]
+    column, places = _value_column(question), range(1, len(question.categories) + 1)
     counts = ", ".join(
-        f"count(*) FILTER (WHERE {column} = (%(values)s::float8[])[{i}]) AS {name}"
-        for i, name in enumerate(names, start=1)
+        f"count(*) FILTER (WHERE {column} = (%(values)s::float8[])[{i}]) AS n{i}" for i in places
     )
-    listed = ", ".join([*names, "strange"])
+    listed = ", ".join([*(f"n{i}" for i in places), "strange"])
     return f"""
         SELECT {listed}, count(*) FROM (
             SELECT {counts}, count(*) FILTER (WHERE {column} <> ALL(%(values)s::float8[])) AS strange
@@ -195,8 +192,8 @@ def system_ratings(question: MeasuredQuestion) -> list[SystemRatings]:
     if not (question.per_candidate or question.one_candidate):
         return []
     candidate = _OWN_CANDIDATE if question.per_candidate else _ONLY_CANDIDATE
-    sql = _SYSTEM_RATINGS.format(counted=COUNTED_ANSWERS_SQL, candidate=candidate)
-    return [SystemRatings(*row) for row in _question_rows(sql, question)]
+    rows = _question_rows(_SYSTEM_RATINGS.format(candidate=candidate), question)
+    return [SystemRatings(*row) for row in rows]
 
 
 def pair_votes(question: MeasuredQuestion) -> list[PairVotes]:
@@ -210,6 +207,10 @@ def code_counts(study: Study) -> dict[str, int]:
 
 def judgments_wanted(study: Study) -> int:
     return int(fetch_rows(_WANTED, study=study.pk)[0][0])
+
+
+def _value_column(question: MeasuredQuestion) -> str:
+    return "a.choice" if question.is_preference else "a.value"
 
 
 def _question_rows(sql: str, question: MeasuredQuestion, **params: Any) -> list[Any]:
@@ -241,25 +242,16 @@ class ClusteredCounts:
 
 
 def unit_counts_by_prompt(question: MeasuredQuestion) -> ClusteredCounts:
-    """As `frames.count_rows`, but units with equal counts are one row only where they share their prompt."""
-    sql = _COUNTS_BY_PROMPT.format(
-        value="a.choice" if question.is_preference else "a.value", first=first_votes_condition(question)
-    )
-    rows = _question_rows(sql, question)
-    counts: list[CountRow] = [(Counter(given), units) for _, given, units in rows]
+    """As `unit_counts`, but units with equal counts are one row only where they share their prompt."""
+    value, first = _value_column(question), first_votes_condition(question)
+    rows = _question_rows(_COUNTS_BY_PROMPT.format(value=value, first=first), question)
+    counts: list[CountRow] = [(Counter(values), units) for _, values, units in rows]
     return ClusteredCounts(without_off_scale(counts, question.categories), [prompt for prompt, _, _ in rows])
 
 
-# Histograms.
-
 # Above this many different values a free scale is shown in this many equal bins.
 _BINS = 10
-_CHOICES = {
-    float(Answer.Choice.FIRST): "first",
-    float(Answer.Choice.SECOND): "second",
-    float(Answer.Choice.TIE): "tie",
-    float(Answer.Choice.BOTH_BAD): "both_bad",
-}
+_CHOICES = {float(choice): choice.name.lower() for choice in Answer.Choice}
 
 # What was given (a point, a range of a free scale, or a canonical choice) and how often.
 HistogramBar = tuple[str, int]
@@ -275,11 +267,10 @@ def histograms(
 ) -> list[tuple[str, tuple[int, ...]]]:
     """The same bars of several sets of ratings, each with its counts in the order of the sets."""
     totals = [_totals(rows) for rows in sets]
-    if question.is_preference:
-        return [(_CHOICES[value], _count_in_each_set(totals, value)) for value in question.categories]
-    values = question.points or sorted(set().union(*totals))
-    if question.points or len(values) <= _BINS:
-        return [(f"{value:g}", _count_in_each_set(totals, value)) for value in values]
+    values = question.categories or sorted(set().union(*totals))
+    if question.categories or len(values) <= _BINS:
+        labels = _CHOICES if question.is_preference else {value: f"{value:g}" for value in values}
+        return [(labels[value], tuple(total[value] for total in totals)) for value in values]
     return _binned(totals)
 
 
@@ -291,10 +282,6 @@ def _totals(rows: Sequence[CountRow]) -> Counter[float]:
     return totals
 
 
-def _count_in_each_set(totals: Sequence[Counter[float]], value: float) -> tuple[int, ...]:
-    return tuple(total[value] for total in totals)
-
-
 def _binned(totals: Sequence[Counter[float]]) -> list[tuple[str, tuple[int, ...]]]:
     edges = np.histogram_bin_edges(sorted(set().union(*totals)), bins=_BINS)
     counts = [np.histogram(list(total), bins=edges, weights=list(total.values()))[0] for total in totals]
@@ -303,8 +290,6 @@ def _binned(totals: Sequence[Counter[float]]) -> list[tuple[str, tuple[int, ...]
         for low, high, each in zip(edges[:-1], edges[1:], zip(*counts, strict=True), strict=True)
     ]
 
-
-# Feedback codes and comments by task.
 
 # Of the judgments that count, those too which give a code and no answer because their rater could not answer.
 _REMARKS = f"""
@@ -328,5 +313,4 @@ class Remarks:
 
 def remarks_by_task(study: Study) -> Remarks:
     types = {"task": "int8", "coded": "int4", "commented": "int4"}
-    found = copy_columns(_REMARKS, types, {"study": study.pk})
-    return Remarks(found["task"], found["coded"], found["commented"])
+    return Remarks(**copy_columns(_REMARKS, types, {"study": study.pk}))

@@ -202,31 +202,28 @@ class Votes:
 def load_votes(question: MeasuredQuestion) -> Votes:
     """By a few queries, whatever the size of the study."""
     study = question.study_id
-    said = postgres.copy_columns(_VOTES, _VOTE_TYPES, _params(study, questions=list(question.ids)))
+    answers = postgres.copy_columns(_VOTES, _VOTE_TYPES, _params(study, questions=list(question.ids)))
     tasks = postgres.copy_columns(_TASKS, _TASK_TYPES, _params(study))
     made = postgres.copy_columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(study))
-    keys, unit = _pairs(_index(said["task"], tasks["task"]), _index(said["candidate"], made["candidate"]))
+    rows = _index(answers["task"], tasks["task"]), _index(answers["candidate"], made["candidate"])
+    keys, unit = _pairs(*rows)
     systems = list(System.objects.filter(study=study).order_by("name").values_list("pk", "name"))
     raters = list(Rater.objects.filter(study=study).order_by("pseudonym").values_list("pk", "pseudonym"))
-    rater = _index(said["rater"], [pk for pk, _ in raters])
-    found = Votes(
+    rater = _index(answers["rater"], [pk for pk, _ in raters])
+    again = (answers["again"] == 1) | is_repeated_vote(unit, rater, answers["status"])
+    columns = ("value", "confidence", "at", "shown_first", "status", "judgment", "seconds")
+    votes = Votes(
         question=question,
         units=_units(question, keys, tasks, made, [pk for pk, _ in systems]),
         systems=tuple(name for _, name in systems),
         raters=tuple(name for _, name in raters),
         unit=unit,
         rater=rater,
-        value=said["value"],
-        confidence=said["confidence"],
-        at=said["at"],
-        shown_first=said["shown_first"],
-        status=said["status"],
-        again=(said["again"] == 1) | is_repeated_vote(unit, rater, said["status"]),
-        judgment=said["judgment"],
-        seconds=said["seconds"],
+        again=again,
+        **{name: answers[name] for name in columns},
     )
-    what = (found.value, found.confidence, found.shown_first, found.status, found.again)
-    return found.select(in_reproducible_order(said["imported"], unit, what, rater))
+    content = (votes.value, votes.confidence, votes.shown_first, votes.status, votes.again)
+    return votes.select(in_reproducible_order(answers["imported"], unit, content, rater))
 
 
 def _units(
@@ -260,14 +257,16 @@ def _units(
 
 
 def _strata(study_id: int, item_ids: IntArray) -> dict[str, Stratum]:
-    found = {}
+    strata = {}
     for key, counts in items_by_stratum(Study(pk=study_id)).items():
         values = tuple(sorted(counts))
         params = _params(study_id, key=key, values=list(values))
-        rows = _sorted(postgres.copy_columns(_STRATUM, {"item": "int8", "value": "int4"}, params), by="item")
+        rows = postgres.copy_columns(_STRATUM, {"item": "int8", "value": "int4"}, params)
         place = _index(item_ids, rows["item"])
-        found[key] = Stratum(values, np.where(place == NOBODY, NOBODY, rows["value"][place]))
-    return found
+        # The last is for items without a value.
+        of_item = np.append(rows["value"], NOBODY)
+        strata[key] = Stratum(values, of_item[place])
+    return strata
 
 
 def _system_of(candidate: IntArray, made: postgres.Columns, systems: list[int]) -> IntArray:
@@ -300,11 +299,6 @@ def _pairs(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
     cells, number = np.unique(row * max(len(columns), 1) + column, return_inverse=True)
     at_row, at_column = np.divmod(cells, max(len(columns), 1))
     return np.stack([rows[at_row], columns[at_column]]), number
-
-
-def _sorted(columns: postgres.Columns, *, by: str) -> postgres.Columns:
-    order = np.argsort(columns[by], kind="stable")
-    return {name: column[order] for name, column in columns.items()}
 
 
 def _params(study_id: int, **params: Any) -> dict[str, Any]:

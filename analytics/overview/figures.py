@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from analytics.data import known_answer_trials, value_counts
+from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.value_counts import CountRow, PairVotes, SystemRatings, histogram
 from analytics.models import AgreementFigure, StudyFigure
@@ -61,7 +62,12 @@ class SystemWins:
 
 def system_means(rows: Iterable[SystemRatings]) -> list[SystemMean]:
     """The best first."""
-    means = [SystemMean(row.system, row.n, row.total / row.n, _standard_deviation(row)) for row in rows]
+    means = []
+    for row in rows:
+        # Rounding can leave a tiny negative where all ratings are equal.
+        squares = max(0.0, row.squares - row.total**2 / row.n)
+        sd = math.sqrt(squares / (row.n - 1)) if row.n > 1 else None
+        means.append(SystemMean(row.system, row.n, row.total / row.n, sd))
     return sorted(means, key=lambda one: (-one.mean, one.system))
 
 
@@ -74,7 +80,13 @@ def system_wins(rows: Iterable[PairVotes]) -> list[SystemWins]:
         tallies[row.first_system].update(wins=row.first, losses=row.second, **even)
         tallies[row.second_system].update(wins=row.second, losses=row.first, **even)
     strengths = _strengths(compared)
-    wins = [_system_wins(system, tally, strengths.get(system)) for system, tally in tallies.items()]
+    wins = []
+    for system, tally in tallies.items():
+        votes = {name: tally[name] for name in ("wins", "losses", "ties", "both_bad")}
+        decided = tally["wins"] + tally["losses"] + tally["ties"]
+        rate = (tally["wins"] + tally["ties"] / 2) / decided if decided else None
+        n = decided + tally["both_bad"]
+        wins.append(SystemWins(system, n, **votes, win_rate=rate, strength=strengths.get(system)))
     return sorted(wins, key=lambda one: (one.win_rate is None, -(one.win_rate or 0.0), one.system))
 
 
@@ -86,27 +98,6 @@ def _strengths(rows: list[PairVotes]) -> dict[str, float | None]:
     comparisons = count_comparisons(names, pair[:, 0], pair[:, 1], outcome, votes=votes)
     groups = rank_systems(comparisons, RankingSettings(intervals=WALD)).groups
     return {line.system: line.strength for line in groups[0].systems} if len(groups) == 1 else {}
-
-
-def _system_wins(system: str, tally: Counter[str], strength: float | None) -> SystemWins:
-    decided = tally["wins"] + tally["losses"] + tally["ties"]
-    return SystemWins(
-        system=system,
-        n=decided + tally["both_bad"],
-        wins=tally["wins"],
-        losses=tally["losses"],
-        ties=tally["ties"],
-        both_bad=tally["both_bad"],
-        win_rate=(tally["wins"] + tally["ties"] / 2) / decided if decided else None,
-        strength=strength,
-    )
-
-
-def _standard_deviation(row: SystemRatings) -> float | None:
-    if row.n < 2:
-        return None
-    # Rounding can leave a tiny negative where all ratings are equal.
-    return math.sqrt(max(0.0, row.squares - row.total**2 / row.n) / (row.n - 1))
 
 
 # What stopping early has saved: the pairs of a study that are decided, and by how many votes.
@@ -165,10 +156,9 @@ def stopped_early(study: Study) -> StoppedEarly | None:
     rule = stopping.stopping_rule_of(study)
     if rule is None:
         return None
-    params: dict[str, Any] = {"study": study.pk, "questions": stopping.question_ids(study, rule.question)}
-    with connection.cursor() as cursor:
-        cursor.execute(_VOTE_PATTERNS, params)
-        return stopping_summary(rule, (VotePattern(Votes(*row[:3]), *row[3:]) for row in cursor.fetchall()))
+    questions = stopping.question_ids(study, rule.question)
+    rows = fetch_rows(_VOTE_PATTERNS, study=study.pk, questions=questions)
+    return stopping_summary(rule, (VotePattern(Votes(*row[:3]), *row[3:]) for row in rows))
 
 
 def stopping_summary(rule: Stopping, patterns: Iterable[VotePattern]) -> StoppedEarly:
@@ -192,14 +182,8 @@ def stopping_summary(rule: Stopping, patterns: Iterable[VotePattern]) -> Stopped
     )
 
 
-def stopping_json(figure: StoppedEarly | None) -> dict[str, Any]:
-    """For the stored overview."""
-    return {"stopping": None if figure is None else asdict(figure)}
-
-
 def stopping_from_json(stored: Mapping[str, Any]) -> StoppedEarly | None:
-    figure = stored.get("stopping")
-    if figure is None:
+    if (figure := stored.get("stopping")) is None:
         return None
     return StoppedEarly(**{**figure, "by_votes": tuple((votes, n) for votes, n in figure["by_votes"])})
 
@@ -209,7 +193,7 @@ def stopping_from_json(stored: Mapping[str, Any]) -> StoppedEarly | None:
 
 def scan_study(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
     """Agreement by question key, and the overview: questions in the order asked, codes, judgments wanted."""
-    agreement, questions = {}, []
+    agreement, questions, stopped = {}, [], stopped_early(study)
     for question in measured_questions(study):
         counted = value_counts.unit_counts(question)
         agreement[question.key] = question_agreement(question, counted, level=question.level).as_json()
@@ -218,23 +202,19 @@ def scan_study(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
         "questions": questions,
         "codes": list(value_counts.code_counts(study).items()),
         "judgments_wanted": value_counts.judgments_wanted(study),
-        **stopping_json(stopped_early(study)),
-        **known_answer_trials.trials_json(
-            known_answer_trials.abx_report(study), known_answer_trials.screened_raters(study)
-        ),
+        "stopping": None if stopped is None else asdict(stopped),
+        **known_answer_trials.trials_json(study),
     }
     return agreement, overview
 
 
 def _scan_question(question: MeasuredQuestion, rows: list[CountRow]) -> dict[str, Any]:
-    means = [] if question.is_preference else system_means(value_counts.system_ratings(question))
-    wins = system_wins(value_counts.pair_votes(question)) if question.is_preference else []
-    return {
-        "key": question.key,
-        "histogram": histogram(question, rows),
-        "means": [asdict(one) for one in means],
-        "wins": [asdict(one) for one in wins],
-    }
+    if question.is_preference:
+        means, wins = [], system_wins(value_counts.pair_votes(question))
+    else:
+        means, wins = system_means(value_counts.system_ratings(question)), []
+    figures = {"means": [asdict(one) for one in means], "wins": [asdict(one) for one in wins]}
+    return {"key": question.key, "histogram": histogram(question, rows), **figures}
 
 
 # Computing may take this share of the time: a study that takes 15 s is computed every five minutes.
@@ -314,10 +294,9 @@ def studies_due() -> list[int]:
 @transaction.atomic
 def recompute_figures(study_id: int) -> bool:
     """Compute a study's figures if they are out of date; False where there was nothing to do or somebody is at it."""
-    if not _lock_study_figures(study_id):
+    if not try_transaction_lock(LockKey.REFRESH_FIGURES, study_id):
         return False
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [_LONGEST_STATEMENT])
+    fetch_rows("SELECT set_config('statement_timeout', %(longest)s, true)", longest=_LONGEST_STATEMENT)
     # Read before the data: what is said meanwhile makes the figures stale again, never wrongly current.
     horizon = next((study.horizon for study in _stale() if study.id == study_id), None)
     if horizon is None:
@@ -349,11 +328,4 @@ def _store(
 
 
 def _stale() -> list[_Stale]:
-    with connection.cursor() as cursor:
-        cursor.execute(_STALE)
-        return [_Stale(*row) for row in cursor.fetchall()]
-
-
-def _lock_study_figures(study_id: int) -> bool:
-    """Whether this transaction is the only one at work on the study's figures."""
-    return try_transaction_lock(LockKey.REFRESH_FIGURES, study_id)
+    return [_Stale(*row) for row in fetch_rows(_STALE)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import Max, Sum
 
+from analytics.data.postgres import fetch_rows
 from annotation.models import Study, System
 from scoring.metrics import registry
 from scoring.metrics.registry import Reads
@@ -52,8 +51,11 @@ def scorer_coverage(study: Study) -> ScorerCoverage:
     totals = {row["scorer"]: row for row in runs.values("scorer").annotate(last=Max("pk"), n=Sum("n_done"))}
     if not totals:
         return ScorerCoverage()
-    n_candidates = _n_candidates(study, most=MOST_INDEX_LOOKUPS // len(totals))
-    covered = {} if n_candidates is None else _covered(study, sorted(totals))
+    most = MOST_INDEX_LOOKUPS // len(totals)
+    counting = f"SELECT count(*) FROM ({_CURRENT} LIMIT %(limit)s) found"
+    n_candidates = int(fetch_rows(counting, study=study.pk, limit=most + 1)[0][0])
+    countable = n_candidates <= most
+    covered = dict(fetch_rows(_COVERED, study=study.pk, scorers=sorted(totals))) if countable else {}
     latest = ScoringRun.objects.select_related("scorer").filter(
         pk__in=[row["last"] for row in totals.values()]
     )
@@ -62,7 +64,7 @@ def scorer_coverage(study: Study) -> ScorerCoverage:
         for run in latest.order_by("-pk")
         if (scorer := run.scorer) is not None
     ]
-    return ScorerCoverage(tuple(rows), n_candidates)
+    return ScorerCoverage(tuple(rows), n_candidates if countable else None)
 
 
 # What a run reads: the judged systems' candidates for the items as they are now.
@@ -84,21 +86,6 @@ SELECT scorer, (
 """
 
 
-def _n_candidates(study: Study, *, most: int) -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*) FROM ({_CURRENT} LIMIT %(limit)s) found", {"study": study.pk, "limit": most + 1}
-        )
-        n = int(cursor.fetchone()[0])
-    return n if n <= most else None
-
-
-def _covered(study: Study, scorers: Sequence[int]) -> dict[int, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(_COVERED, {"study": study.pk, "scorers": list(scorers)})
-        return dict(cursor.fetchall())
-
-
 @dataclass(frozen=True)
 class StudyParts:
     """What a study can be divided by: its judged systems, and the strata of its first items with their values."""
@@ -109,17 +96,16 @@ class StudyParts:
 
 _STRATA = """
 SELECT DISTINCT pair.key, pair.value FROM (
-    SELECT strata FROM annotation_item WHERE study_id = %s AND strata <> '{}'::jsonb ORDER BY id LIMIT %s
+    SELECT strata FROM annotation_item WHERE study_id = %(study)s AND strata <> '{}'::jsonb ORDER BY id LIMIT %(items)s
 ) item, jsonb_each_text(item.strata) pair
-ORDER BY pair.key, pair.value LIMIT %s
+ORDER BY pair.key, pair.value LIMIT %(strata)s
 """
 
 
 def study_parts(study: Study) -> StudyParts:
     judged = System.objects.filter(study=study, role=System.Role.JUDGED).order_by("name")
-    with connection.cursor() as cursor:
-        cursor.execute(_STRATA, [study.pk, ITEMS_READ, STRATA_SHOWN])
-        strata = tuple((key, value) for key, value in cursor.fetchall() if value is not None)
+    rows = fetch_rows(_STRATA, study=study.pk, items=ITEMS_READ, strata=STRATA_SHOWN)
+    strata = tuple((key, value) for key, value in rows if value is not None)
     return StudyParts(tuple(judged.values_list("name", flat=True)), strata)
 
 
@@ -164,9 +150,7 @@ class ScoreDistribution:
     bins: tuple[int, ...]
 
 
-def failed_rows(
-    run: ScoringRun, *, fault: str = "", after: int = 0, limit: int = ROWS_PER_PAGE
-) -> FailedPage:
+def failed_rows(run: ScoringRun, *, fault: str = "", after: int = 0) -> FailedPage:
     """Rows without a score, by id, from the one after `after`; all faults where none is named."""
     rows: Any = results.failed_rows(run).filter(
         pk__gt=after
@@ -176,9 +160,10 @@ def failed_rows(
     values = rows.order_by("pk").values_list("pk", "item", "system", "other_system", "reason")
     page_rows = [
         FailedRow(pk, item, tuple(filter(None, (system, other))), reason)
-        for pk, item, system, other, reason in values[: limit + 1]
+        for pk, item, system, other, reason in values[: ROWS_PER_PAGE + 1]
     ]
-    return FailedPage(tuple(page_rows[:limit]), page_rows[limit - 1].pk if len(page_rows) > limit else None)
+    next_after = page_rows[ROWS_PER_PAGE - 1].pk if len(page_rows) > ROWS_PER_PAGE else None
+    return FailedPage(tuple(page_rows[:ROWS_PER_PAGE]), next_after)
 
 
 # The rows come in the order of an index, so that a limit bounds what is read. Shares and probabilities are drawn over
@@ -211,17 +196,14 @@ def score_distributions(run: ScoringRun) -> list[ScoreDistribution]:
     """How the scores of a run's first 10,000 rows lie, for each output, by one query."""
     if run.scorer_id is None:
         return []
-    params = {"run": run.pk, "scorer": run.scorer_id, "rows": ROWS_DRAWN, "bins": BINS}
-    outputs: dict[str, tuple[float, ...]] = {}
+    moments: dict[str, list[Any]] = {}
     bins: dict[str, list[int]] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(_SCORE_DISTRIBUTIONS, params)
-        for output, *figures, bin, n in cursor.fetchall():
-            outputs[output] = tuple(figures)
-            bins.setdefault(output, [0] * BINS)[bin - 1] = n
-    return [_score_distribution(output, figures, bins[output]) for output, figures in outputs.items()]
-
-
-def _score_distribution(output: str, figures: tuple[float, ...], bins: list[int]) -> ScoreDistribution:
-    n, mean, sd, smallest, largest, low, high = figures
-    return ScoreDistribution(output, int(n), mean, sd, smallest, largest, low, high, tuple(bins))
+    params = {"run": run.pk, "scorer": run.scorer_id, "rows": ROWS_DRAWN, "bins": BINS}
+    for output, *summary, bin, n in fetch_rows(_SCORE_DISTRIBUTIONS, **params):
+        moments[output] = summary
+        bins.setdefault(output, [0] * BINS)[bin - 1] = n
+    distributions = []
+    for output, (n, mean, sd, smallest, largest, low, high) in moments.items():
+        ends = (smallest, largest, low, high)
+        distributions.append(ScoreDistribution(output, n, mean, sd, *ends, tuple(bins[output])))
+    return distributions

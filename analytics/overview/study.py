@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,9 @@ from analytics.statistics.raters.screening import ScreenedListener
 from annotation.models import Rater, Study
 
 RATERS_PER_PAGE = 50
+_RATER_COLUMNS = (
+    "pseudonym", "origin", "state", "n_judgments", "n_surplus", "n_skips", "last_judgment_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class RaterRow:
     n_surplus: int
     n_skips: int
     last_judgment_at: datetime | None
-    screened: ScreenedListener | None = None
-    discriminates: Discrimination | None = None
+    screened: ScreenedListener | None
+    discriminates: Discrimination | None
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,12 @@ def study_overview(study: Study, *, raters_after: str = "") -> StudyOverview:
     abx = known_answer_trials.abx_from_json(current.overview)
     return StudyOverview(
         progress=_progress(study, judgments_wanted=current.overview.get("judgments_wanted")),
-        raters=_with_trials(rater_page(study, after=raters_after), current.overview, abx),
+        raters=rater_page(
+            study,
+            after=raters_after,
+            listeners=known_answer_trials.screening_from_json(current.overview),
+            discriminations={one.name: one for one in abx.raters} if abx else {},
+        ),
         questions=tuple(
             _question_overview(stored, current.agreement[stored["key"]])
             for stored in current.overview.get("questions", ())
@@ -113,28 +121,25 @@ def study_overview(study: Study, *, raters_after: str = "") -> StudyOverview:
     )
 
 
-def rater_page(study: Study, *, after: str = "", limit: int = RATERS_PER_PAGE) -> RaterPage:
-    """Raters by pseudonym, from the one after `after`."""
-    rows = Rater.objects.filter(study=study, pseudonym__gt=after).order_by("pseudonym")[: limit + 1]
-    page_rows = tuple(
+def rater_page(
+    study: Study,
+    *,
+    after: str,
+    listeners: Mapping[str, ScreenedListener],
+    discriminations: Mapping[str, Discrimination],
+) -> RaterPage:
+    """Raters by pseudonym, from the one after `after`, with what trials of known answer told about each."""
+    raters = Rater.objects.filter(study=study, pseudonym__gt=after).order_by("pseudonym")
+    rows = tuple(
         RaterRow(
-            row.pseudonym, row.origin, row.state, row.n_judgments, row.n_surplus, row.n_skips,
-            row.last_judgment_at,
+            **row,
+            screened=listeners.get(row["pseudonym"]),
+            discriminates=discriminations.get(row["pseudonym"]),
         )
-        for row in rows
-    )  # fmt: skip
-    return RaterPage(page_rows[:limit], page_rows[limit - 1].pseudonym if len(page_rows) > limit else None)
-
-
-def _with_trials(page: RaterPage, stored: Mapping[str, Any], abx: AbxReport | None) -> RaterPage:
-    """The page with what trials of known answer told about each of its raters."""
-    listeners = known_answer_trials.screening_from_json(stored)
-    right = {one.name: one for one in abx.raters} if abx else {}
-    rows = (
-        replace(row, screened=listeners.get(row.pseudonym), discriminates=right.get(row.pseudonym))
-        for row in page.rows
+        for row in raters.values(*_RATER_COLUMNS)[: RATERS_PER_PAGE + 1]
     )
-    return replace(page, rows=tuple(rows))
+    next_after = rows[RATERS_PER_PAGE - 1].pseudonym if len(rows) > RATERS_PER_PAGE else None
+    return RaterPage(rows[:RATERS_PER_PAGE], next_after)
 
 
 def _progress(study: Study, *, judgments_wanted: int | None) -> Progress:

@@ -61,10 +61,10 @@ def votes_on_version(version: ItemVersion, *, first: Task | None = None) -> list
 
 def _slots(tasks: Sequence[Task]) -> dict[int, list[Candidate]]:
     rows = TaskCandidate.objects.select_related("candidate__system").filter(task__in=tasks)
-    found: dict[int, list[Candidate]] = defaultdict(list)
+    candidates: dict[int, list[Candidate]] = defaultdict(list)
     for row in rows.order_by("task_id", "slot"):
-        found[row.task_id].append(row.candidate)
-    return found
+        candidates[row.task_id].append(row.candidate)
+    return candidates
 
 
 def _votes(tasks: Sequence[Task]) -> dict[int, list[CaseVote]]:
@@ -80,10 +80,10 @@ def _votes(tasks: Sequence[Task]) -> dict[int, list[CaseVote]]:
         .order_by("question__position", "pk")
     ):
         answers[answer.judgment_id].append(answer)
-    found: dict[int, list[CaseVote]] = defaultdict(list)
+    votes: dict[int, list[CaseVote]] = defaultdict(list)
     for judgment in judgments:
-        found[judgment.task_id].append(CaseVote(judgment, tuple(answers[judgment.pk])))
-    return found
+        votes[judgment.task_id].append(CaseVote(judgment, tuple(answers[judgment.pk])))
+    return votes
 
 
 def _scores(candidates: set[int]) -> list[Score]:

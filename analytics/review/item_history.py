@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from annotation.models import (
@@ -62,17 +63,6 @@ class ItemVote:
     is_blind: bool
 
 
-@dataclass(frozen=True)
-class ExclusionRow:
-    """One judgment set aside or restored: `action` is `excluded` or `restored`."""
-
-    at: datetime
-    action: str
-    version: int
-    who: str
-    reason: str
-
-
 def item_votes(versions: Sequence[ItemVersion]) -> tuple[list[ItemVote], int]:
     """The first `MOST_VOTES` judgments about versions of an item in the order in which they came, and how many more
     there are. Four queries."""
@@ -85,15 +75,16 @@ def item_votes(versions: Sequence[ItemVersion]) -> tuple[list[ItemVote], int]:
     return votes, left_out
 
 
-def exclusion_rows(versions: Sequence[ItemVersion]) -> Iterable[ExclusionRow]:
+def _exclusions(versions: Sequence[ItemVersion]) -> Iterable[HistoryEntry]:
+    """Judgments set aside or restored."""
     numbers = {version.pk: version.number for version in versions}
     marks = without_withdrawn(
         Exclusion.objects.filter(judgment__task__item_version__in=numbers), by="judgment__rater"
     )
     for mark in marks.select_related("judgment__task", "actor").order_by("created_at", "pk"):
         action = "excluded" if mark.action == Exclusion.Action.EXCLUDE else "restored"
-        version = numbers[mark.judgment.task.item_version_id]
-        yield ExclusionRow(mark.created_at, action, version, str(mark.actor or ""), mark.reason)
+        version, about = numbers[mark.judgment.task.item_version_id], {"reason": mark.reason}
+        yield HistoryEntry(mark.created_at, action, version, _name(mark.actor), about=about, n=1)
 
 
 def _vote(judgment: Judgment, version: int, answers: Sequence[GivenAnswer]) -> ItemVote:
@@ -127,14 +118,14 @@ def _slots(judgments: Iterable[Judgment]) -> dict[tuple[int, int], str]:
 def _vote_answers(
     judgments: Sequence[int], slots: Mapping[tuple[int, int], str]
 ) -> dict[int, list[GivenAnswer]]:
-    found: dict[int, list[GivenAnswer]] = {}
+    by_judgment: dict[int, list[GivenAnswer]] = {}
     answers = Answer.objects.filter(judgment__in=judgments).select_related("question", "candidate__system")
     for answer in answers.order_by("pk"):
-        found.setdefault(answer.judgment_id, []).append(_given(answer, slots))
-    return found
+        by_judgment.setdefault(answer.judgment_id, []).append(_given_answer(answer, slots))
+    return by_judgment
 
 
-def _given(answer: Answer, slots: Mapping[tuple[int, int], str]) -> GivenAnswer:
+def _given_answer(answer: Answer, slots: Mapping[tuple[int, int], str]) -> GivenAnswer:
     key, confidence = answer.question.key, answer.confidence
     if answer.choice is not None:
         system = slots.get((answer.task_id, answer.choice - 1), "") if answer.choice <= 2 else ""
@@ -203,10 +194,7 @@ def item_history(item: Item, *, votes_up_to: int | None) -> ItemHistory:
         *_events(cases, numbers, seen),
         *_drafts(cases, numbers, seen),
         *_returns(cases, numbers, seen),
-        *(
-            HistoryEntry(row.at, row.action, row.version, row.who, about={"reason": row.reason}, n=1)
-            for row in exclusion_rows(known)
-        ),
+        *_exclusions(known),
         *_tasks(numbers),
     ]
     entries.sort(key=lambda entry: entry.at)
@@ -267,12 +255,12 @@ def _versions(versions: Iterable[ItemVersion], seen: set[int]) -> Iterable[Histo
 
 def _answer_entries(versions: Iterable[ItemVersion]) -> dict[int, dict[str, int]]:
     """By version: how many candidates were carried over, and how many are its own."""
-    found: dict[int, dict[str, int]] = {}
+    by_version: dict[int, dict[str, int]] = {}
     candidates = Candidate.objects.filter(item_version__in=[one.pk for one in versions])
     for version, carried_from in candidates.values_list("item_version_id", "carried_from_id"):
-        counts = found.setdefault(version, {"carried": 0, "own": 0})
+        counts = by_version.setdefault(version, {"carried": 0, "own": 0})
         counts["own" if carried_from is None else "carried"] += 1
-    return found
+    return by_version
 
 
 def _flags(
@@ -295,14 +283,11 @@ def _events(
         case = cases[event.case_id]
         if event.kind == CaseEvent.Kind.DECIDED and event.data.get("decision") == "corrected":
             continue  # its new version tells of it
-        about = event.data if case.item_version_id in seen else _bare(event.data)
+        known = case.item_version_id in seen
+        about = {name: value for name, value in event.data.items() if known or name in ("decision", "to")}
         yield HistoryEntry(
             event.at, event.kind, numbers[case.item_version_id], _name(event.actor), case.pk, about
         )
-
-
-def _bare(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: data[name] for name in ("decision", "to") if name in data}
 
 
 def _drafts(
@@ -353,10 +338,5 @@ def _merged(entries: Iterable[HistoryEntry]) -> Iterable[HistoryEntry]:
 
 
 def _is_alike(one: HistoryEntry, other: HistoryEntry) -> bool:
-    return (one.kind, one.version, one.who, one.case, one.about) == (
-        other.kind,
-        other.version,
-        other.who,
-        other.case,
-        other.about,
-    )
+    alike = attrgetter("kind", "version", "who", "case", "about")
+    return bool(alike(one) == alike(other))

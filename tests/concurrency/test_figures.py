@@ -40,7 +40,7 @@ def test_one_of_two_workers_computes_and_the_other_leaves(at_once, computing):
 
 def test_without_the_lock_both_would(at_once, computing, monkeypatch):
     study = factories.StudyFactory()
-    monkeypatch.setattr(figures, "_lock_study_figures", lambda study_id: True)
+    monkeypatch.setattr(figures, "try_transaction_lock", lambda key, study_id: True)
     at_once([lambda: figures.recompute_figures(study.pk)] * 2)
     assert computing == [study.pk, study.pk]
 

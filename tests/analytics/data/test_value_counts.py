@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from analytics.data import value_counts
 from analytics.data import votes as data_votes
-from analytics.data.questions import measured_questions
-from analytics.data.value_counts import unit_counts_by_prompt
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.value_counts import histogram, histograms, unit_counts_by_prompt
 from analytics.reports.agreement import votes_for_agreement
 from annotation.models import Answer, Assignment, Judgment, Study, Task
 from annotation.rating import exclusions
@@ -287,3 +287,79 @@ def test_a_changed_vote_keeps_its_place_among_the_first():
     assert [found.raters[rater] for rater in found.rater] == [rater.pseudonym for rater in raters]
     assert found.value.tolist() == [1, 1, 2]
     assert votes_for_agreement(found.counted()).value.tolist() == [1, 1]
+
+
+def by_prompt(study: Study, key: str) -> list[list[tuple[dict[float, int], int]]]:
+    """The rows of each prompt, without what prompts are called."""
+    (question,) = [question for question in measured_questions(study) if question.key == key]
+    found = unit_counts_by_prompt(question)
+    prompts = {prompt: [] for prompt in found.clusters}
+    for (row, units), prompt in zip(found.counted.rows, found.clusters, strict=True):
+        prompts[prompt].append((dict(row), units))
+    return sorted((sorted(rows, key=repr) for rows in prompts.values()), key=repr)
+
+
+def test_units_about_the_same_question_are_together_whatever_their_items_are_called():
+    study = factories.StudyFactory(overlap=9)
+    for name, question, values in (("a", "Rain?", [1, 2]), ("b", "Rain?", [2, 1]), ("c", "Wind?", [1, 2, 7])):
+        votes(factories.rating_task(study, name, question=question), values)
+    (question,) = measured_questions(study)
+
+    assert by_prompt(study, "correctness") == [[({1.0: 1, 2.0: 1}, 1)], [({1.0: 1, 2.0: 1}, 2)]]
+    assert unit_counts_by_prompt(question).counted.off_scale == 1
+
+
+def test_preferences_are_counted_by_choice_within_a_prompt():
+    study = factories.StudyFactory(preset="cmi-pref")
+    task = factories.comparison_task(study, "a")
+    for choice in (Answer.Choice.SECOND, Answer.Choice.SECOND, Answer.Choice.TIE):
+        vote(task, question="alignment", choice=choice)
+
+    assert by_prompt(study, "alignment") == [[({2.0: 2, 3.0: 1}, 1)]]
+
+
+def question(kind: str = "rating", points: tuple[float, ...] = ()) -> MeasuredQuestion:
+    return MeasuredQuestion(
+        study_id=1, key="q", title="", kind=kind, level="interval", points=points, width=None,
+        per_candidate=False, one_candidate=True, ids=(1,), versions=(1,), other_versions=(),
+    )  # fmt: skip
+
+
+def test_every_point_of_the_scale_has_a_bar():
+    rows = [({1.0: 2, 2.0: 0, 3.0: 1}, 4), ({1.0: 1, 2.0: 0, 3.0: 0}, 1)]
+    assert histogram(question(points=(1.0, 2.0, 3.0)), rows) == [("1", 9), ("2", 0), ("3", 4)]
+
+
+def test_preferences_are_shown_by_canonical_choice():
+    rows = [({1.0: 1, 2.0: 2, 3.0: 0, 4.0: 1}, 2)]
+    assert histogram(question("preference"), rows) == [
+        ("first", 2),
+        ("second", 4),
+        ("tie", 0),
+        ("both_bad", 2),
+    ]
+
+
+def test_few_values_of_a_free_scale_stand_alone():
+    assert histogram(question(), [({0.5: 1, 71.25: 2}, 3)]) == [("0.5", 3), ("71.25", 6)]
+
+
+def test_many_values_of_a_free_scale_are_binned_and_none_is_lost():
+    bars = histogram(question(), [({float(value): 1}, 1) for value in range(101)])
+    assert len(bars) == 10
+    assert bars[0] == ("0 – 10", 10)
+    assert bars[-1] == ("90 – 100", 11)
+
+
+@pytest.mark.parametrize("kind", ["rating", "preference"])
+def test_without_answers_all_bars_are_empty(kind):
+    assert sum(n for _, n in histogram(question(kind), [])) == 0
+
+
+def test_sets_of_ratings_share_their_bars():
+    before, after = [({1.0: 1, 3.0: 1}, 2)], [({3.0: 2}, 1)]
+    assert histograms(question(), [before, after]) == [("1", (2, 0)), ("3", (2, 2))]
+    spread = [({float(value): 1 for value in range(20)}, 1)]
+    assert [counts for _, counts in histograms(question(), [spread, after])] == [
+        (2, 0), (2, 2), *[(2, 0)] * 8,
+    ]  # fmt: skip

@@ -8,12 +8,17 @@ import pytest
 from django.utils import timezone
 
 from analytics.overview import figures
-from analytics.overview.study import Progress, rater_page, study_overview
+from analytics.overview import study as overview_study
+from analytics.overview.figures import scan_study
+from analytics.overview.study import Progress, study_overview
+from annotation.listening.checks import _judgment_times
 from annotation.models import Rater, Study
 from annotation.rating import judgments, leases
+from annotation.review import adjudication
 from tests import factories
 from tests.analytics.votes import vote, votes
 from tests.annotation.importing.answers import rating
+from tests.annotation.importing.desk import corrections, give, judged, people
 
 pytestmark = pytest.mark.django_db
 
@@ -96,12 +101,13 @@ def test_raters_are_shown_by_pseudonym_with_their_counters(study):
     assert not hasattr(row, "user")
 
 
-def test_pages_of_raters_follow_each_other_without_gap_or_repeat(study):
+def test_pages_of_raters_follow_each_other_without_gap_or_repeat(study, monkeypatch):
+    monkeypatch.setattr("analytics.overview.study.RATERS_PER_PAGE", 2)
     for number in range(5):
         Rater.objects.create(study=study, pseudonym=f"R-{number}")
     seen, after = [], ""
     while after is not None:
-        page = rater_page(study, after=after, limit=2)
+        page = study_overview(study, raters_after=after).raters
         seen += [row.pseudonym for row in page.rows]
         after = page.next_after
     assert seen == [f"R-{number}" for number in range(5)]
@@ -109,7 +115,7 @@ def test_pages_of_raters_follow_each_other_without_gap_or_repeat(study):
 
 def test_raters_of_other_studies_are_not_shown(study):
     factories.rater(factories.StudyFactory())
-    assert rater_page(study).rows == ()
+    assert study_overview(study).raters.rows == ()
 
 
 @pytest.mark.parametrize("size", [1, 12])
@@ -123,3 +129,84 @@ def test_it_takes_four_queries_whatever_the_size(size, django_assert_num_queries
     study = Study.objects.get(pk=study.pk)
     with django_assert_num_queries(4):
         study_overview(study)
+
+
+def test_before_the_first_computation_there_are_no_questions(api, world):
+    response = api(world.researcher).get("studies/here/agreement/")
+    assert response.json() == {"computed_at": None, "questions": {}}
+
+
+def test_it_gives_what_is_stored(api, world):
+    figures.recompute_figures(world.study.pk)
+    found = api(world.admin).get("studies/here/agreement/").json()
+    assert list(found["questions"]) == ["alignment", "musicality"]
+    assert found["questions"]["alignment"]["ratings"] == 1
+    assert found["questions"]["alignment"]["reason"] == "no_pairable_units"
+    assert found["computed_at"]
+
+
+def test_it_never_computes(api, world, monkeypatch):
+    figures.recompute_figures(world.study.pk)
+    monkeypatch.setattr(figures, "scan_study", lambda study: pytest.fail("computed on a request"))
+    assert api(world.researcher).get("studies/here/agreement/").status_code == 200
+
+
+def test_it_takes_four_queries(api, world, django_assert_num_queries):
+    """The account, the membership with its study, and the two that figures.current makes."""
+    figures.recompute_figures(world.study.pk)
+    researcher = api(world.researcher)
+    with django_assert_num_queries(4):
+        researcher.get("studies/here/agreement/")
+
+
+@pytest.mark.parametrize("role", ["annotator", "expert"])
+def test_raters_may_not_see_it(api, world, role):
+    assert api(getattr(world, role)).get("studies/here/agreement/").status_code == 403
+
+
+def test_strangers_hear_that_nothing_is_there(api, world, elsewhere):
+    assert api(elsewhere.admin).get("studies/here/agreement/").status_code == 404
+    assert api(factories.UserFactory()).get("studies/here/agreement/").status_code == 404
+
+
+def test_nobody_in_particular_is_refused(api, world):
+    assert api(None).get("studies/here/agreement/").status_code == 401
+
+
+@pytest.fixture
+def empty_study():
+    return factories.StudyFactory(overlap=2)
+
+
+def test_no_figure_moves_and_no_check_comes_due(empty_study):
+    task, expert = (
+        factories.rating_task(empty_study, "a"),
+        factories.member(empty_study, "expert"),
+    )
+    for value, user in enumerate(people(empty_study, 2), start=1):
+        give(user, task, rating(value))
+    before, progress = (
+        scan_study(empty_study),
+        overview_study._progress(empty_study, judgments_wanted=2),
+    )
+    one = judged(expert, task)
+    assert scan_study(empty_study) == before
+    assert overview_study._progress(empty_study, judgments_wanted=2) == progress
+    rater = Rater.objects.get(user=expert)
+    assert _judgment_times(rater.pk, since=one.created_at) == []
+
+
+def test_what_is_wanted_and_complete_stays_true_after_a_correction(empty_study):
+    task, expert = (
+        factories.rating_task(empty_study, "a"),
+        factories.member(empty_study, "expert"),
+    )
+    for user in people(empty_study, 2):
+        give(user, task)
+    one = judged(expert, task)
+    adjudication.correct_item(expert, one.pk, corrections(one))
+    empty_study.refresh_from_db()
+    wanted = scan_study(empty_study)[1]["judgments_wanted"]
+    progress = overview_study._progress(empty_study, judgments_wanted=wanted)
+    assert (progress.items, progress.tasks, progress.tasks_complete, progress.judgments) == (1, 1, 0, 0)
+    assert wanted == 2
