@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,3 +95,27 @@ def test_names_under_which_browsers_hold_data_stay():
 def test_colours_have_their_home_in_the_variables():
     others = [path for path in (STATIC / "css").glob("*.css") if path.name != "variables.css"]
     assert found(r"#[0-9a-fA-F]{3,8}\b", others) == set()
+
+
+def width_rules(css: str) -> Iterator[str]:
+    """The bodies of the media queries about the width of the window."""
+    for query in re.finditer(r"@media[^{]*width[^{]*\{", css):
+        depth, end = 1, query.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(css[end], 0)
+            end += 1
+        yield css[query.end() : end]
+
+
+def test_no_colour_depends_on_the_width():
+    """The accessibility tests look at dark pages at one width."""
+    bodies = [
+        body
+        for path in sorted((STATIC / "css").glob("*.css"))
+        for body in width_rules(path.read_text("utf-8"))
+    ]
+    assert len(bodies) > 5
+    colours = re.compile(
+        r"(?:color|background|border|outline|fill|stroke|opacity|shadow)[\w-]*\s*:[^;]*(?:var\(|#|rgb|hsl)"
+    )
+    assert [match for body in bodies for match in colours.findall(body)] == []
