@@ -31,50 +31,20 @@ _PORTS = {"http": 80, "https": 443}
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x20\x7f\\]")
 
 # Cloud metadata services, which hand out a machine's credentials. Never allowed, by name or by IP.
-METADATA_NAMES = frozenset(
-    {
-        "metadata",
-        "metadata.google.internal",
-        "metadata.goog",
-        "metadata.azure.internal",
-        "metadata.tencentyun.com",
-        "metadata.oraclecloud.com",
-        "instance-data",
-        "instance-data.ec2.internal",
-    }
-)
-_METADATA_IPS = frozenset(
-    map(
-        ip_address,
-        # AWS and most others; AWS over IPv6; Alibaba; Oracle; Azure's own channel, a public number; ECS tasks.
-        (
-            "169.254.169.254",
-            "fd00:ec2::254",
-            "100.100.100.200",
-            "192.0.0.192",
-            "168.63.129.16",
-            "169.254.170.2",
-        ),
-    )
-)
+METADATA_NAMES = frozenset({
+    "metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata.tencentyun.com",
+    "metadata.oraclecloud.com", "instance-data", "instance-data.ec2.internal",
+})  # fmt: skip
+# AWS and most others; AWS over IPv6; Alibaba; Oracle; Azure's own channel, a public number; ECS tasks.
+_METADATA_IPS = frozenset(map(ip_address, (
+    "169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "169.254.170.2",
+)))  # fmt: skip
 # Networks that `is_global` lets pass, but that lead elsewhere: IPv6 that carries an IPv4 address (mapped, compatible,
 # NAT64, 6to4 and its relay, Teredo), and site-local networks.
-_IPV4_CARRYING_NETWORKS = tuple(
-    map(
-        ip_network,
-        (
-            "::/96",
-            "::ffff:0:0/96",
-            "::ffff:0:0:0/96",
-            "64:ff9b::/96",
-            "64:ff9b:1::/48",
-            "2002::/16",
-            "2001::/32",
-            "192.88.99.0/24",
-            "fec0::/10",
-        ),
-    )
-)
+_IPV4_CARRYING_NETWORKS = tuple(map(ip_network, (
+    "::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32",
+    "192.88.99.0/24", "fec0::/10",
+)))  # fmt: skip
 
 
 class InvalidAddress(ValueError):
@@ -118,9 +88,8 @@ def parse_address(text: str) -> Address:
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=-._~")
     if parts.query:
         target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=-._~?")
-    return Address(
-        parts.scheme, _host(parts.hostname or ""), _PORTS[parts.scheme] if port is None else port, target
-    )
+    port = _PORTS[parts.scheme] if port is None else port
+    return Address(parts.scheme, _host(parts.hostname or ""), port, target)
 
 
 def _host(name: str) -> str:
@@ -173,17 +142,12 @@ def refusal_reason(host: str, port: int, ips: Iterable[IP], allowed: AllowedHost
             return "is where a machine's own credentials are"
         if allowed.contains(host, ip):
             continue
-        if not _is_public(ip):
+        is_special = ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_link_local
+        if not ip.is_global or is_special or any(ip in network for network in _IPV4_CARRYING_NETWORKS):
             return "leads into a network that is not public"
         if port not in _PORTS.values():
             return f"is asked for at port {port}; only 80 and 443 are open"
     return ""
-
-
-def _is_public(ip: IP) -> bool:
-    if any(ip in network for network in _IPV4_CARRYING_NETWORKS):
-        return False
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_link_local)
 
 
 MAX_REDIRECTS = 5
@@ -251,11 +215,8 @@ def request(
     address, deadline = _parse_or_refuse(text), time.monotonic() + timeout_s
     while True:
         with _request_once(address, method, headers or {}, content, deadline) as response:
-            if (
-                response.status not in _REDIRECT_STATUSES
-                or "location" not in response.headers
-                or method != "GET"
-            ):
+            redirected = response.status in _REDIRECT_STATUSES and "location" in response.headers
+            if not redirected or method != "GET":
                 yield response
                 return
             if redirects == 0:
@@ -301,15 +262,15 @@ def _request_once(
             method, url, headers=list(sent.items()), content=content, extensions={"timeout": timeouts}
         ) as response,
     ):
-        response_headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
-        }
-        yield Response(str(address), response.status, response_headers, lambda: _read_body(response, address))
+        received = (
+            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers
+        )
 
+        def chunks() -> Iterator[bytes]:
+            with _network_errors_translated(address):
+                yield from response.iter_stream()
 
-def _read_body(response: httpcore2.Response, address: Address) -> Iterator[bytes]:
-    with _network_errors_translated(address):
-        yield from response.iter_stream()
+        yield Response(str(address), response.status, dict(received), chunks)
 
 
 @contextmanager
@@ -320,9 +281,8 @@ def _network_errors_translated(address: Address) -> Iterator[None]:
         raise NoResponse(f"{address.origin} took too long to answer. Try again later.") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ssl.SSLError) as error:
         reason = str(error) or type(error).__name__
-        raise NoResponse(
-            f"{address.origin} gave no answer ({reason[:200]}). Is the address right?"
-        ) from error
+        message = f"{address.origin} gave no answer ({reason[:200]}). Is the address right?"
+        raise NoResponse(message) from error
 
 
 @cache
@@ -362,9 +322,8 @@ class _PinnedNetwork(httpcore2.NetworkBackend):
         failed: Exception = httpcore2.ConnectError(f"{host} has no number")
         for ip in _resolve(host, port):
             try:
-                stream = self._plain.connect_tcp(
-                    ip, port, _remaining_seconds(self._deadline, timeout), local_address, socket_options
-                )
+                left = _remaining_seconds(self._deadline, timeout)
+                stream = self._plain.connect_tcp(ip, port, left, local_address, socket_options)
                 return _DeadlineStream(stream, self._deadline)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failed = error
@@ -390,10 +349,8 @@ class _DeadlineStream(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        return _DeadlineStream(
-            self._stream.start_tls(ssl_context, server_hostname, _remaining_seconds(self._deadline, timeout)),
-            self._deadline,
-        )
+        left = _remaining_seconds(self._deadline, timeout)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

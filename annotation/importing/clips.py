@@ -13,7 +13,7 @@ import re
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -331,14 +331,6 @@ class IngestedAudio:
         self.loudness.update(dict.fromkeys(same, heard.loudness_lufs))
 
 
-@dataclass
-class _SameContent:
-    """One content: the file that holds it, and every sound that turned out to be it."""
-
-    file: Path
-    sounds: list[Audio]
-
-
 def ingest_clips(
     wanted: Iterable[Audio],
     *,
@@ -358,21 +350,21 @@ def ingest_clips(
         known = rows_in_batches(Clip.objects.all(), "sha256", list(contents)) if store else ()
         existing = {clip.sha256: clip for clip in known}
         measured = {
-            sha: pool.submit(_measure, content.file, folder / f"{sha}.flac" if store else None)
-            for sha, content in contents.items()
+            sha: pool.submit(_measure, file, folder / f"{sha}.flac" if store else None)
+            for sha, (file, _sounds) in contents.items()
             if sha not in existing
         }
-        for done, (sha, content) in enumerate(contents.items(), 1):
+        for done, (sha, (file, sounds)) in enumerate(contents.items(), 1):
             outcome = existing.get(sha) or measured[sha].result()
             if isinstance(outcome, ClipFacts):
-                outcome = _store(content.file, sha, outcome, folder, into)
+                outcome = _store(file, sha, outcome, folder, into)
             if isinstance(outcome, AudioError):
-                into.errors.update(dict.fromkeys(content.sounds, outcome))
+                into.errors.update(dict.fromkeys(sounds, outcome))
             else:
                 if isinstance(outcome, Clip):
-                    into.clips.update(dict.fromkeys(content.sounds, outcome))
-                into.note(content.sounds, outcome)
-            _remove(content.file, folder)
+                    into.clips.update(dict.fromkeys(sounds, outcome))
+                into.note(sounds, outcome)
+            _remove(file, folder)
             on_progress(done, len(contents))
 
 
@@ -404,8 +396,9 @@ def discard_clips(clips: Iterable[Clip]) -> None:
 
 def _by_hash(
     files: Iterable[tuple[Audio, Path | AudioError]], folder: Path, audio_clips: IngestedAudio
-) -> Mapping[str, _SameContent]:
-    contents: dict[str, _SameContent] = {}
+) -> dict[str, tuple[Path, list[Audio]]]:
+    """By the hash of each content the file that holds it, and every sound that turned out to be it."""
+    contents: dict[str, tuple[Path, list[Audio]]] = {}
     for audio, file in files:
         try:
             if isinstance(file, AudioError):
@@ -415,9 +408,9 @@ def _by_hash(
             audio_clips.errors[audio] = error
         else:
             audio_clips.hashes[audio] = sha
-            content = contents.setdefault(sha, _SameContent(file, []))
-            content.sounds.append(audio)
-            if content.file != file:
+            first, sounds = contents.setdefault(sha, (file, []))
+            sounds.append(audio)
+            if first != file:
                 _remove(file, folder)
     return contents
 

@@ -170,6 +170,11 @@ def task_name(item_id: str, candidates: Iterable[str]) -> str:
     return f"{whole[:230]} … {digest[:32]}"
 
 
+def text_digest(text: str) -> str:
+    """Which of several answers to a question: two may be of one system, or of none that is named."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+
+
 def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
     """Values that no database column or no page of an import can hold: long ids and texts, unstorable characters."""
     sized = [("id", record.item.external_id, MAX_ID_LENGTH), ("id", record.external_id, MAX_ID_LENGTH)]

@@ -141,18 +141,63 @@ class _TaskPlacement:
 
 
 @dataclass
-class RowWriter:
-    """Items, candidates and tasks on their way into one study."""
+class JudgmentTally:
+    """What is counted of new judgments once all are in: raters and studies are locked after every task."""
+
+    by_rater: Counter[int] = field(default_factory=Counter)
+    n_unnamed: int = 0
+    n_filled: int = 0
+
+    def count(self, study: Study) -> None:
+        overlap.lock_raters(self.by_rater)
+        for rater_id, n in self.by_rater.items():
+            Rater.objects.filter(pk=rater_id).update(n_judgments=F("n_judgments") + n)
+        Study.objects.filter(pk=study.pk).update(
+            n_unnamed_judgments=F("n_unnamed_judgments") + self.n_unnamed,
+            n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + self.n_filled,
+        )
+
+
+@dataclass
+class StudyWriter:
+    """Tasks on their way into one study, with their items, candidates, raters and judgments."""
 
     study: Study
     overlap: int
     archive: bool
     counts: ImportCounts = field(default_factory=ImportCounts)
+    tally: JudgmentTally = field(default_factory=JudgmentTally)
+    outdated: dict[str, list[int]] = field(default_factory=dict)
     n_waiting: int = 0
+    first_judgment: int | None = None
     _free_place: float | None = None
     _systems: dict[str, int] = field(default_factory=dict)
 
-    def write(self, records: Sequence[TaskRecord], audio: IngestedAudio) -> dict[str, int]:
+    def write(self, records: Sequence[TaskRecord], staged: StagedImport) -> None:
+        tasks = self._new_tasks(records, staging.staged_clips(staged, records))
+        raters = _raters(self.study, records, self.counts)
+        judgments = write_judgments(self.study, records, tasks, raters, self.tally)
+        for reason, ids in outdated_judgments(judgments).items():
+            self.outdated.setdefault(reason, []).extend(ids)
+        self.counts.judgments += len(judgments)
+        if self.first_judgment is None and judgments:
+            self.first_judgment = min(judgment.pk for judgment in judgments)
+        with connection.cursor() as cursor:
+            # Keys are checked page by page: what waits for the end of a transaction waits in the server's memory.
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+
+    def finished(self) -> ImportCounts:
+        study = self.study
+        self.tally.count(study)
+        exclude_outdated(study, self.outdated)
+        if self.first_judgment is not None:
+            withdrawal.exclude_late_imports(study, self.tally.by_rater, since=self.first_judgment)
+        Study.objects.filter(pk=study.pk).update(
+            n_items=F("n_items") + self.counts.items, n_tasks=F("n_tasks") + self.n_waiting
+        )
+        return self.counts
+
+    def _new_tasks(self, records: Sequence[TaskRecord], audio: IngestedAudio) -> dict[str, int]:
         """Add the tasks that are not there, with what they need; every task's id by name."""
         existing = Task.objects.filter(study=self.study).only("external_id")
         names = [record.external_id for record in records]
@@ -320,24 +365,6 @@ class _NewJudgment:
     record: JudgmentRecord
 
 
-@dataclass
-class JudgmentTally:
-    """What is counted of new judgments once all are in: raters and studies are locked after every task."""
-
-    by_rater: Counter[int] = field(default_factory=Counter)
-    n_unnamed: int = 0
-    n_filled: int = 0
-
-    def count(self, study: Study) -> None:
-        overlap.lock_raters(self.by_rater)
-        for rater_id, n in self.by_rater.items():
-            Rater.objects.filter(pk=rater_id).update(n_judgments=F("n_judgments") + n)
-        Study.objects.filter(pk=study.pk).update(
-            n_unnamed_judgments=F("n_unnamed_judgments") + self.n_unnamed,
-            n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + self.n_filled,
-        )
-
-
 def write_judgments(
     study: Study,
     records: Sequence[TaskRecord],
@@ -370,7 +397,21 @@ def write_judgments(
         if (new.task_id, new.client_id) not in existing and new.record.rater not in withdrawn
     ]
     _count_judgments(added, tally)
-    judgments = [_judgment(study, protocol, new) for new in added]
+    judgments = [
+        Judgment(
+            study=study,
+            task_id=new.task_id,
+            rater=new.rater,
+            protocol_version_id=protocol.version_id,
+            client_id=new.client_id,
+            payload_sha256=_content_sha256(new.record),
+            origin=Judgment.Origin.IMPORTED,
+            presentation=None if new.record.presentation is None else list(new.record.presentation),
+            codes=list(new.record.codes),
+            comment=new.record.comment,
+        )
+        for new in added
+    ]
     bulk_queries.copy_rows(judgments)
     candidates = _candidates_by_slot(added)
     answers = (
@@ -432,21 +473,6 @@ def _client_id(record: TaskRecord, judgment: JudgmentRecord, raters: Mapping[str
     pseudonym: made from the source's name for them, which may be an address, it would let that be guessed."""
     name = raters[judgment.rater].pseudonym if judgment.rater else judgment.key
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{record.external_id}\x1f{name}")
-
-
-def _judgment(study: Study, protocol: LoadedProtocol, new: _NewJudgment) -> Judgment:
-    return Judgment(
-        study=study,
-        task_id=new.task_id,
-        rater=new.rater,
-        protocol_version_id=protocol.version_id,
-        client_id=new.client_id,
-        payload_sha256=_content_sha256(new.record),
-        origin=Judgment.Origin.IMPORTED,
-        presentation=None if new.record.presentation is None else list(new.record.presentation),
-        codes=list(new.record.codes),
-        comment=new.record.comment,
-    )
 
 
 def _candidates_by_slot(added: Sequence[_NewJudgment]) -> dict[tuple[int, int], int]:
@@ -545,40 +571,7 @@ def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: Stage
     return counts
 
 
-@dataclass
-class _Writer:
-    rows: RowWriter
-    tally: JudgmentTally = field(default_factory=JudgmentTally)
-    outdated: dict[str, list[int]] = field(default_factory=dict)
-    first: int | None = None  # the first judgment that was added
-
-    def write(self, records: Sequence[TaskRecord], staged: StagedImport) -> None:
-        study, counts = self.rows.study, self.rows.counts
-        tasks = self.rows.write(records, staging.staged_clips(staged, records))
-        raters = _raters(study, records, counts)
-        judgments = write_judgments(study, records, tasks, raters, self.tally)
-        for reason, ids in outdated_judgments(judgments).items():
-            self.outdated.setdefault(reason, []).extend(ids)
-        counts.judgments += len(judgments)
-        if self.first is None and judgments:
-            self.first = min(judgment.pk for judgment in judgments)
-        with connection.cursor() as cursor:
-            # Keys are checked page by page: what waits for the end of a transaction waits in the server's memory.
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
-
-    def finished(self) -> ImportCounts:
-        study, counts = self.rows.study, self.rows.counts
-        self.tally.count(study)
-        exclude_outdated(study, self.outdated)
-        if self.first is not None:
-            withdrawal.exclude_late_imports(study, self.tally.by_rater, since=self.first)
-        Study.objects.filter(pk=study.pk).update(
-            n_items=F("n_items") + counts.items, n_tasks=F("n_tasks") + self.rows.n_waiting
-        )
-        return counts
-
-
-def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -> _Writer:
+def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -> StudyWriter:
     # One import of a study at a time: the second finds what the first has added. Not by the study's row: that comes
     # last in the order of locks.
     with connection.cursor() as cursor:
@@ -586,7 +579,7 @@ def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -
         for statement in _LOCK_SQL.split(";"):
             cursor.execute(statement, {"study": study.pk, "job": staged.job})
     study.refresh_from_db()
-    return _Writer(RowWriter(study, options.overlap or study.overlap, options.archive))
+    return StudyWriter(study, options.overlap or study.overlap, options.archive)
 
 
 def _raters(study: Study, records: Sequence[TaskRecord], counts: ImportCounts) -> dict[str, Rater]:

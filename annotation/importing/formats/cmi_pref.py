@@ -100,7 +100,10 @@ def _votes(line: SourceRow, protocol: Protocol) -> tuple[list[int], list[Judgmen
     keys = [(str(entry["model_a"]), str(entry["audio-path"])), (str(entry["model_b"]), str(entry["audio2"]))]
     order = sorted((0, 1), key=lambda position: keys[position])
     answers = []
-    for question, column in _columns_of_votes(entry).items():
+    # A table under `preference` says nothing beyond the two columns.
+    has_two = any(entry.get(column) not in (None, "") for column in VOTES.values())
+    columns = SINGLE_VOTE if not has_two and isinstance(entry.get("preference"), str) else VOTES
+    for question, column in columns.items():
         if (answer_text := entry.get(column)) in (None, ""):
             continue
         choice = _choice(str(answer_text), order, protocol.question(question))
@@ -120,12 +123,6 @@ def _votes(line: SourceRow, protocol: Protocol) -> tuple[list[int], list[Judgmen
     # Shown as listed: model_a is what the rater heard as A.
     presentation = tuple(order.index(position) for position in (0, 1))
     return order, [JudgmentRecord(COMPLETE, line.row, rater, tuple(answers), (), "", presentation, "user id")]
-
-
-def _columns_of_votes(entry: Mapping[str, Any]) -> Mapping[str, str]:
-    """Where a row says which clip is better; a table under `preference` says nothing beyond the two columns."""
-    two = any(entry.get(column) not in (None, "") for column in VOTES.values())
-    return SINGLE_VOTE if not two and isinstance(entry.get("preference"), str) else VOTES
 
 
 def _choice(answer: str, order: list[int], question: QuestionSpec | None) -> int | None:

@@ -52,7 +52,9 @@ def csv_rows(
             place.advance()
     except csv.Error as error:
         yield from text.taken()
-        yield _csv_problem(place.line + 1, str(error))
+        fallback = "Quote cells that hold quotes or line breaks."
+        remedy = next((one for start, one in REMEDIES.items() if str(error).startswith(start)), fallback)
+        yield RowProblem(str(place.line + 1), "", f"is not CSV: {error}; nothing after it was read", remedy)
     yield from text.taken()
 
 
@@ -98,9 +100,3 @@ def _wrong_header(header: list[str], delimiter: str) -> list[RowProblem]:
             )
             return [RowProblem("1", "", f"the header's cells are separated by {called}", remedy)]
     return []
-
-
-def _csv_problem(row: int, message: str) -> RowProblem:
-    fallback = "Quote cells that hold quotes or line breaks."
-    remedy = next((remedy for start, remedy in REMEDIES.items() if message.startswith(start)), fallback)
-    return RowProblem(str(row), "", f"is not CSV: {message}; nothing after it was read", remedy)

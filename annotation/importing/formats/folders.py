@@ -88,12 +88,9 @@ def _item_values(contents: _FolderContents, item: str) -> dict[str, Any]:
 def _missing_systems(item: str, contents: _FolderContents, systems: list[str]) -> Iterator[RowProblem]:
     for system in systems:
         if system not in contents.items[item]:
-            similar = [
-                other
-                for other, sounds in contents.items.items()
-                if other.casefold() == item.casefold() and system in sounds
-            ]
-            problem = f"has no {item}" + (f", but {similar[0]}" if similar else "")
+            others = (other for other, sounds in contents.items.items() if system in sounds)
+            similar = next((other for other in others if other.casefold() == item.casefold()), "")
+            problem = f"has no {item}" + (f", but {similar}" if similar else "")
             yield RowProblem(item, system, problem, SAME_NAMES)
 
 
@@ -138,9 +135,8 @@ def _add_text(contents: _FolderContents, item: str, path: Path) -> None:
     with path.open("rb") as file:
         raw = file.read(MAX_TEXT_LENGTH + 1)
     if len(raw) > MAX_TEXT_LENGTH:
-        contents.problems.append(
-            RowProblem(path.name, "prompt", "is longer than 1 MB", "Shorten the prompt.")
-        )
+        problem = RowProblem(path.name, "prompt", "is longer than 1 MB", "Shorten the prompt.")
+        contents.problems.append(problem)
         return
     try:
         contents.texts[item] = {"prompt": raw.decode("utf-8-sig").strip()}
@@ -160,10 +156,8 @@ def _add_table(contents: _FolderContents, rows: Rows, name: str) -> None:
             remedy = "Write the name of the item's files, without their ending."
             contents.problems.append(RowProblem(f"{name} {row}", "item_id", problem, remedy))
         elif item in contents.texts:
-            remedy = "Keep one of the two."
-            contents.problems.append(
-                RowProblem(f"{name} {row}", "item_id", f"{item} has texts already", remedy)
-            )
+            problem, remedy = f"{item} has texts already", "Keep one of the two."
+            contents.problems.append(RowProblem(f"{name} {row}", "item_id", problem, remedy))
         else:
             contents.texts[item] = values
 
@@ -224,9 +218,10 @@ def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
 def _resolve_row_audio(row: str, values: dict[str, Any], folder: Path) -> dict[str, Any] | list[RowProblem]:
     """A row with its files in place of their names."""
     audio_columns = {
-        column: column.removesuffix(FILE_NAME) for column in values if column.endswith(FILE_NAME)
+        column: column.removesuffix(FILE_NAME).removesuffix("_") or "audio"
+        for column in values
+        if column.endswith(FILE_NAME)
     }
-    audio_columns = {column: start.removesuffix("_") or "audio" for column, start in audio_columns.items()}
     if several := [column for column in values if column.endswith(f"{FILE_NAME}s")]:
         remedy = f"Name one file per column: {FILE_NAME}, or chosen_{FILE_NAME} and rejected_{FILE_NAME}."
         return [RowProblem(row, several[0], "holds several files", remedy)]
@@ -314,8 +309,7 @@ def hugging_face_rows(source: Path, protocol: Protocol | None = None) -> Rows:
 
 def lists_data_files(folder: Path) -> bool:
     """Whether README.md lists a data set's files."""
-    stated = _front_matter(folder)
-    return isinstance(stated, dict) and isinstance(stated.get("configs"), list)
+    return isinstance(_configurations(folder), list)
 
 
 def names_every_split(folder: Path) -> bool:
@@ -326,14 +320,11 @@ def names_every_split(folder: Path) -> bool:
 
 def unread_configurations(folder: Path) -> list[str]:
     """The configurations that README.md lists besides the one that is read."""
-    stated = _front_matter(folder)
-    configs = stated.get("configs") if isinstance(stated, dict) else None
-    named = [config for config in configs if isinstance(config, dict)] if isinstance(configs, list) else []
-    return [
-        yaml_text(config.get("config_name"))
-        for config in named
-        if config is not _default_configuration(named)
-    ]
+    listed = _configurations(folder)
+    if not isinstance(listed, list) or not listed:
+        return []
+    default = _default_configuration(listed)
+    return [yaml_text(config.get("config_name")) for config in listed if config is not default]
 
 
 def _rows(folder: Path, parts: list[_DataFile | RowProblem]) -> Rows:
@@ -368,17 +359,10 @@ def _data_files(folder: Path) -> list[_DataFile | RowProblem] | None:
     """The files that hold the rows, split after split; None where the folder is one of sounds."""
     if folder.is_file() and folder.suffix.lower() in ROW_READERS:
         return [_DataFile(folder.resolve(), "")]
-    stated = _front_matter(folder)
-    if isinstance(stated, RowProblem):
-        return [stated]
-    configs = stated.get("configs")
-    if (
-        named := [config for config in configs if isinstance(config, dict)]
-        if isinstance(configs, list)
-        else []
-    ):
-        return _data_files_of_readme(folder, named)
-    return _data_files_by_name(folder)
+    listed = _configurations(folder)
+    if isinstance(listed, RowProblem):
+        return [listed]
+    return _data_files_of_readme(folder, listed) if listed else _data_files_by_name(folder)
 
 
 def _data_files_by_name(folder: Path) -> list[_DataFile | RowProblem] | None:
@@ -411,20 +395,22 @@ def _split_in(path: Path, folder: Path) -> str:
     return SPLITS[words[-1].lower()] if words else ""
 
 
-def _front_matter(folder: Path) -> dict[str, Any] | RowProblem:
+def _configurations(folder: Path) -> list[dict[str, Any]] | RowProblem | None:
+    """Those that README.md lists; None where it lists none."""
     readme = folder / "README.md"
     if not readme.is_file():
-        return {}
+        return None
     with readme.open("rb") as file:
         head = file.read(MAX_README_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
     if not (match := FRONT_MATTER.match(head)):
-        return {}
+        return None
     try:
         stated = source_files.load_yaml(match[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         return RowProblem("README.md", "", f"its first lines are not YAML ({reason})", "Mend or remove them.")
-    return stated if isinstance(stated, dict) else {}
+    configs = stated.get("configs") if isinstance(stated, dict) else None
+    return [config for config in configs if isinstance(config, dict)] if isinstance(configs, list) else None
 
 
 def _data_files_of_readme(folder: Path, configs: list[dict[str, Any]]) -> list[_DataFile | RowProblem] | None:
@@ -471,9 +457,8 @@ def _patterns(data_files: Any) -> Iterator[tuple[str, str]]:
 def _matching(folder: Path, pattern: str, split: str) -> list[_DataFile | RowProblem]:
     parts = PurePosixPath(pattern).parts
     if "://" in pattern or not parts or ".." in parts or pattern.startswith("/"):
-        return [
-            RowProblem("README.md", "data_files", f"{pattern} is not a path below the folder", LIST_FILES)
-        ]
+        problem = f"{pattern} is not a path below the folder"
+        return [RowProblem("README.md", "data_files", problem, LIST_FILES)]
     root = folder.resolve()
     try:
         paths = sorted(path.resolve() for path in root.glob(pattern) if path.is_file())

@@ -81,11 +81,6 @@ def as_json_error(error: Exception) -> JsonError:
     return JsonError("holds a number of thousands of digits", "Put it in quotes if it is a name.")
 
 
-def strict_decoder() -> json.JSONDecoder:
-    """For values inside a longer text. Its errors are made readable by `as_fault`."""
-    return json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-
-
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
@@ -129,8 +124,7 @@ BLOCK_CHARACTERS = 1 << 20
 MAX_ENTRY_CHARACTERS = 32 << 20
 WHITESPACE = re.compile(r"[ \t\r\n]*")
 CONTAINER_NAMES = {"[": "list", "{": "object"}
-CLOSING = {"[": "]", "{": "}"}
-DECODER = strict_decoder()
+DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
 EXPORT_AGAIN = "Export the file again; it may have been cut off on its way."
 
 
@@ -229,7 +223,7 @@ def _parse_entries(text: _JsonStream, opens: str) -> Iterator[tuple[str, Any]]:
     if text.peek() != opens:
         raise _WrongContainer
     text.take(opens)
-    closes = CLOSING[opens]
+    closes = {"[": "]", "{": "}"}[opens]
     if text.peek() == closes:
         text.take(closes)
     else:

@@ -41,16 +41,14 @@ Result = tuple[str, str, tuple[Any, ...]]
 
 def parse_result(result: Any) -> Result | None:
     """None where it is no result with from_name and value."""
-    if (
-        not isinstance(result, dict)
-        or not result.get("from_name")
-        or not isinstance(result.get("value"), dict)
-    ):
-        return None
-    type_, value = str(result.get("type") or ""), result["value"]
-    # Label Studio names the type with its tag's letters in lower case; what is in the value says as much.
-    kind, key = CONTROL_TYPES.get(type_.casefold(), ("", ""))
-    return str(result["from_name"]), kind, _labels(value.get(key)) if kind else (type_ or "?",)
+    match result:
+        case {"from_name": name, "value": dict() as value} if name:
+            type_ = str(result.get("type") or "")
+            # Label Studio names the type with its tag's letters in lower case; what is in the value says as much.
+            kind, key = CONTROL_TYPES.get(type_.casefold(), ("", ""))
+            return str(name), kind, _labels(value.get(key)) if kind else (type_ or "?",)
+        case _:
+            return None
 
 
 def _flat(value: Any) -> tuple[str, tuple[Any, ...]]:

@@ -14,7 +14,6 @@ become judgments of exchangeable, unnamed raters, never of "rater 1".
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -34,6 +33,7 @@ from annotation.importing.records import (
     RowProblem,
     TaskRecord,
     task_name,
+    text_digest,
 )
 from annotation.protocols import Protocol
 
@@ -147,16 +147,11 @@ def _task(entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str
     texts = {ours: values.get(theirs) or "" for theirs, ours in TEXTS.items()}
     return TaskRecord(
         row=entry.row,
-        external_id=entry.key if entry.system else task_name(entry.item, [system, _digest(answer)]),
+        external_id=entry.key if entry.system else task_name(entry.item, [system, text_digest(answer)]),
         item=ItemRecord(entry.item, texts, audio=audio),
         candidates=(CandidateRecord(system, text=answer),),
         judgments=judgments,
     )
-
-
-def _digest(text: str) -> str:
-    """Which of several answers to a question: two may be of one system, or of none that is named."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def _judgments(entry: _Entry, protocol: Protocol) -> list[JudgmentRecord]:

@@ -94,9 +94,14 @@ def _unusable(file: pq.ParquetFile) -> RowProblem | None:
 def _sizes(file: pq.ParquetFile, number: int) -> list[int]:
     """The bytes that each column that is read unpacks to in a group of rows."""
     leaves = {column.leaf for column in _columns(file)}
+    return [
+        chunk.total_uncompressed_size for chunk in _chunks(file, number) if chunk.path_in_schema in leaves
+    ]
+
+
+def _chunks(file: pq.ParquetFile, number: int) -> list[pq.ColumnChunkMetaData]:
     group = file.metadata.row_group(number)
-    chunks = [group.column(place) for place in range(group.num_columns)]
-    return [chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in leaves]
+    return [group.column(place) for place in range(group.num_columns)]
 
 
 def _row_values(source: Path, file: pq.ParquetFile) -> Iterator[dict[str, Any]]:
@@ -118,11 +123,8 @@ def _values(source: Path, column: _Column, batch: pa.RecordBatch, start: int) ->
         return [column.instead] * batch.num_rows
     array = batch.column(column.name)
     if column.is_sound:
-        there = array.is_valid().to_pylist()
-        return [
-            PackedAudio(source, start + place, column.name) if is_there else None
-            for place, is_there in enumerate(there)
-        ]
+        valid = enumerate(array.is_valid().to_pylist(), start)
+        return [PackedAudio(source, row, column.name) if is_valid else None for row, is_valid in valid]
     values = _texts(column.name, array)
     if column.labels:
         n = len(column.labels)
@@ -213,12 +215,10 @@ def _is_bytes(kind: pa.DataType) -> bool:
 def _is_empty(file: pq.ParquetFile, leaf: str) -> bool:
     """Whether nothing but nulls stand in a column, as far as the file tells without being read."""
     for number in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(number)
-        for place in range(group.num_columns):
-            chunk = group.column(place)
-            if chunk.path_in_schema == leaf and (
-                not chunk.is_stats_set or chunk.statistics.null_count != group.num_rows
-            ):
+        n_rows = file.metadata.row_group(number).num_rows
+        for chunk in _chunks(file, number):
+            has_values = not chunk.is_stats_set or chunk.statistics.null_count != n_rows
+            if chunk.path_in_schema == leaf and has_values:
                 return False
     return bool(file.metadata.num_rows > 0)
 
@@ -231,7 +231,6 @@ AUDIO_BATCH_ROWS = 4
 MAX_AUDIO_CHUNK_BYTES = 1 << 30
 # Columns of sounds are read side by side; a source of many files is read file after file.
 MAX_OPEN_AUDIO_COLUMNS = 8
-COPY_AGAIN = "Write or copy the file again; it may have been cut off on its way."
 SMALLER_AUDIO_GROUPS = "Write it with smaller row groups (row_group_size=100)."
 
 
@@ -241,23 +240,20 @@ class PackedAudioReader:
     def __init__(self) -> None:
         self._open: dict[tuple[Path, str], _AudioColumn] = {}
 
-    def read(self, wanted: PackedAudio) -> bytes:
+    def read(self, packed: PackedAudio) -> bytes:
         """Raises AudioError `missing` for a sound that is not there or cannot be read."""
         import pyarrow as pa
 
+        key = packed.file, packed.column
         try:
-            return self._column(wanted).at(wanted)
+            column = self._open.pop(key, None) or _AudioColumn(*key)
+            self._open[key] = column  # the last used stands last
+            if len(self._open) > MAX_OPEN_AUDIO_COLUMNS:
+                del self._open[next(iter(self._open))]
+            return column.at(packed)
         except (pa.ArrowException, OSError) as error:
-            self._open.pop((wanted.file, wanted.column), None)
-            raise AudioError("missing", f"{wanted.name} cannot be read ({error}).", COPY_AGAIN) from None
-
-    def _column(self, wanted: PackedAudio) -> _AudioColumn:
-        key = (wanted.file, wanted.column)
-        found = self._open.pop(key, None) or _AudioColumn(wanted.file, wanted.column)
-        self._open[key] = found  # the last used stands last
-        if len(self._open) > MAX_OPEN_AUDIO_COLUMNS:
-            del self._open[next(iter(self._open))]
-        return found
+            self._open.pop(key, None)
+            raise AudioError("missing", f"{packed.name} cannot be read ({error}).", WRITE_AGAIN) from None
 
 
 class _AudioColumn:
@@ -274,32 +270,27 @@ class _AudioColumn:
         self._held: list[bytes | None] = []
         self._first = self._group_end = 0
 
-    def at(self, wanted: PackedAudio) -> bytes:
-        row = wanted.row
+    def at(self, packed: PackedAudio) -> bytes:
+        row = packed.row
         if not 0 <= row < self._starts[-1]:
-            raise AudioError("missing", f"{wanted.name} is not there: the file has fewer rows.", COPY_AGAIN)
+            raise AudioError("missing", f"{packed.name} is not there: the file has fewer rows.", WRITE_AGAIN)
         if row < self._first or row >= self._group_end:
-            self._begin_group_of(row, wanted)
+            self._begin_group_of(row, packed)
         while row >= self._first + len(self._held):
             self._first += len(self._held)
             self._held = next(self._batches).column(self._column).field("bytes").to_pylist()
         sound = self._held[row - self._first]
         if not sound:
-            raise AudioError(
-                "missing", f"{wanted.name} holds no sound.", "Leave the row out, or add the sound."
-            )
+            remedy = "Leave the row out, or add the sound."
+            raise AudioError("missing", f"{packed.name} holds no sound.", remedy)
         return sound
 
-    def _begin_group_of(self, row: int, wanted: PackedAudio) -> None:
+    def _begin_group_of(self, row: int, packed: PackedAudio) -> None:
         group = next(number for number, start in enumerate(self._starts) if start > row) - 1
-        held = self._file.metadata.row_group(group)
-        for place in range(held.num_columns):
-            chunk = held.column(place)
+        for chunk in _chunks(self._file, group):
             if chunk.path_in_schema == self._leaf and chunk.total_uncompressed_size > MAX_AUDIO_CHUNK_BYTES:
-                size = f"{chunk.total_uncompressed_size / 1e9:.1f} GB"
-                raise AudioError(
-                    "missing", f"{wanted.name} lies among {size} of sounds.", SMALLER_AUDIO_GROUPS
-                )
+                message = f"{packed.name} lies among {chunk.total_uncompressed_size / 1e9:.1f} GB of sounds."
+                raise AudioError("missing", message, SMALLER_AUDIO_GROUPS)
         self._batches = self._file.iter_batches(
             AUDIO_BATCH_ROWS, row_groups=[group], columns=[self._leaf], use_threads=False
         )

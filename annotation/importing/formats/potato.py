@@ -6,7 +6,7 @@
 
 An exported table (CSV, TSV or JSONL with `instance_id`, `user_id` and a column per scheme) is read with the
 configuration beside it. As with other tools, names tell what a key or a scheme is about, or a mapping does
-(tool_data.py, controls.py).
+(tool_exports.py).
 """
 
 from __future__ import annotations
@@ -85,9 +85,8 @@ def load_project(folder: Path) -> Project | RowProblem:
         data.append(file)
     if sum(file.stat().st_size for file in data) > MAX_DATA_BYTES:
         problem = f"the data files are larger than {MAX_DATA_BYTES // 1024**2} MB together"
-        return RowProblem(
-            path.name, "data_files", problem, "Import them in parts, with a configuration each."
-        )
+        remedy = "Import them in parts, with a configuration each."
+        return RowProblem(path.name, "data_files", problem, remedy)
     keys = config.get("item_properties")
     keys = keys if isinstance(keys, dict) else {}
     schemes = [scheme for scheme in _as_list(config.get("annotation_schemes")) if isinstance(scheme, dict)]
@@ -133,9 +132,8 @@ def read_exported_table(path: Path) -> Iterator[InstanceAnswers | RowProblem]:
             continue
         row, values = entry
         if missing := [name for name in ("instance_id", "user_id") if values.get(name) in (None, "")]:
-            yield RowProblem(
-                row, ", ".join(missing), "is missing", "Export the annotations from POTATO again."
-            )
+            remedy = "Export the annotations from POTATO again."
+            yield RowProblem(row, ", ".join(missing), "is missing", remedy)
             continue
         answers: dict[str, list[tuple[str, Any]]] = {}
         for column, value in values.items():
@@ -160,21 +158,18 @@ def read_user_states(folder: Path) -> Iterator[InstanceAnswers | RowProblem]:
             state = json.loads(path.read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             yield RowProblem(row, STATE_FILE, "is not UTF-8", source_files.SAVE_AS_UTF8)
-            continue
         except (ValueError, RecursionError) as error:
-            yield RowProblem(
-                row, STATE_FILE, f"is not JSON: {error}", "Copy the file again; it may have been cut off."
-            )
-            continue
-        yield from _read_state(row, path.parent.name, state)
+            remedy = "Copy the file again; it may have been cut off."
+            yield RowProblem(row, STATE_FILE, f"is not JSON: {error}", remedy)
+        else:
+            yield from _read_state(row, path.parent.name, state)
 
 
 def _read_state(row: str, folder: str, state: Any) -> Iterator[InstanceAnswers | RowProblem]:
     labels = state.get("instance_id_to_label_to_value") if isinstance(state, dict) else None
+    remedy = "Use the file as POTATO writes it."
     if not isinstance(labels, dict):
-        yield RowProblem(
-            row, "instance_id_to_label_to_value", "is missing", "Use the file as POTATO writes it."
-        )
+        yield RowProblem(row, "instance_id_to_label_to_value", "is missing", remedy)
         return
     spans = state.get("instance_id_to_span_to_value")
     spans = spans if isinstance(spans, dict) else {}
@@ -183,7 +178,6 @@ def _read_state(row: str, folder: str, state: Any) -> Iterator[InstanceAnswers |
         answers = _answers_by_scheme(pairs)
         if answers is None:
             problem = "is no list of pairs of a label and its value"
-            remedy = "Use the file as POTATO writes it."
             yield RowProblem(f"{row}, instance {instance}", "labels", problem, remedy)
         else:
             yield InstanceAnswers(user, str(instance), answers, bool(spans.get(instance)))
@@ -194,14 +188,11 @@ def _answers_by_scheme(pairs: Any) -> dict[str, list[tuple[str, Any]]] | None:
         return None
     answers: dict[str, list[tuple[str, Any]]] = {}
     for pair in pairs:
-        if (
-            not isinstance(pair, list)
-            or len(pair) != 2
-            or not isinstance(pair[0], dict)
-            or "schema" not in pair[0]
-        ):
-            return None
-        answers.setdefault(str(pair[0]["schema"]), []).append((str(pair[0].get("name") or ""), pair[1]))
+        match pair:
+            case [{"schema": scheme} as label, value]:
+                answers.setdefault(str(scheme), []).append((str(label.get("name") or ""), value))
+            case _:
+                return None
     return answers
 
 

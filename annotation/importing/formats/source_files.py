@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from io import BufferedReader
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -102,19 +101,15 @@ def raw_lines(path: Path, place: ReadPosition | None = None) -> Iterator[tuple[i
         if start.startswith(b"\xef\xbb\xbf") and not place.offset:
             place.offset = 3
         file.seek(place.offset)
-        yield from _bounded(file, place)
-
-
-def _bounded(file: BufferedReader, place: ReadPosition) -> Iterator[tuple[int, bytes] | RowProblem]:
-    place.begin()
-    number = place.line
-    while raw := file.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        place.read(len(raw))
-        if len(raw) > MAX_LINE_BYTES:
-            yield too_long_problem(str(number), "the line")
-            return
-        yield number, raw
+        place.begin()
+        for number in count(place.line + 1):
+            if not (raw := file.readline(MAX_LINE_BYTES + 1)):
+                return
+            place.read(len(raw))
+            if len(raw) > MAX_LINE_BYTES:
+                yield too_long_problem(str(number), "the line")
+                return
+            yield number, raw
 
 
 def too_long_problem(row: str, what: str) -> RowProblem:
@@ -299,19 +294,16 @@ YAML_MERGE_TAG = "tag:yaml.org,2002:merge"
 
 class _BoundedYamlLoader(yaml.SafeLoader):
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        merged = [value for key, value in node.value if key.tag == YAML_MERGE_TAG]
-        sources = [each for value in merged for each in _merged_mappings(value)]
+        sources = []
+        for key, value in node.value:
+            if key.tag == YAML_MERGE_TAG:  # `<<` names a mapping or a list of them
+                named = value.value if isinstance(value, yaml.SequenceNode) else [value]
+                sources += [each for each in named if isinstance(each, yaml.MappingNode)]
         for source in sources:
             self.flatten_mapping(source)
         if sum(len(source.value) for source in sources) > MAX_MERGED_KEYS:
             raise yaml.constructor.ConstructorError(None, None, "merges too much", node.start_mark)
         super().flatten_mapping(node)
-
-
-def _merged_mappings(node: yaml.Node) -> list[yaml.MappingNode]:
-    """What `<<` names: a mapping or a list of them."""
-    found = node.value if isinstance(node, yaml.SequenceNode) else [node]
-    return [each for each in found if isinstance(each, yaml.MappingNode)]
 
 
 def load_yaml(written: str) -> Any:

@@ -7,7 +7,6 @@ rater.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +41,7 @@ from annotation.importing.records import (
     RowProblem,
     TaskRecord,
     task_name,
+    text_digest,
 )
 from annotation.protocols import Protocol
 
@@ -213,9 +213,7 @@ class _Reader:
 
 def _candidate_name(candidate: CandidateRecord, folder: Path) -> str:
     """Two answers of one system to one item are two tasks: the text is part of the name, as a digest."""
-    digest = (
-        hashlib.sha256(candidate.text.encode("utf-8", "replace")).hexdigest()[:8] if candidate.text else ""
-    )
+    digest = text_digest(candidate.text) if candidate.text else ""
     return ":".join(filter(None, (candidate.system, _sound_name(candidate.audio, folder), digest)))
 
 

@@ -6,12 +6,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from annotation.management.commands import import_study
 from annotation.models import Study, Task
 from tests import factories
+from tests.annotation.importing.importing import counted_with_records
 
 pytestmark = pytest.mark.django_db
 
@@ -35,42 +35,27 @@ def source(tmp_path: Path):
     return write
 
 
-def run(*arguments: str) -> tuple[str, str]:
-    out, err = StringIO(), StringIO()
-    call_command("import_study", *arguments, stdout=out, stderr=err)
+def run(
+    source: str, *arguments: str, study: str = "mine", protocol: str = "orca", err=None
+) -> tuple[str, str]:
+    out, err = StringIO(), err or StringIO()
+    named = ["--format", "csv", "--study", study, *(["--protocol", protocol] if protocol else [])]
+    call_command("import_study", source, *named, *arguments, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
 
 
-def rows() -> dict[str, int]:
-    models = [
-        m for name in ("annotation", "scoring", "analytics") for m in apps.get_app_config(name).get_models()
-    ]
-    return {model.__name__: model.objects.count() for model in models}
-
-
 def test_it_creates_the_study_and_says_what_it_added(source):
-    out, err = run(
-        source(GOOD), "--format", "csv", "--study", "mine", "--protocol", "orca", "--title", "Mine"
-    )
+    out, err = run(source(GOOD), "--title", "Mine", "--overlap", "7")
     assert out == "Read 1 tasks with 0 judgments. New: 1 items, 1 tasks, 0 judgments, 0 raters.\n"
     assert err == ""
     assert Study.objects.get(slug="mine").title == "Mine"
+    assert Task.objects.get().overlap == 7
 
 
 def test_bad_rows_end_it_with_a_table(source):
     err = StringIO()
     with pytest.raises(CommandError, match=r"2 problems found; nothing was imported\."):
-        call_command(
-            "import_study",
-            source(BAD),
-            "--format",
-            "csv",
-            "--study",
-            "mine",
-            "--protocol",
-            "orca",
-            stderr=err,
-        )
+        run(source(BAD), err=err)
     table = [line.split() for line in err.getvalue().splitlines() if line.strip()]
     assert table[0] == ["row", "field", "problem", "remedy"]
     assert [line[:2] for line in table[1:]] == [["3", "system"], ["4", "item_id"]]
@@ -78,8 +63,7 @@ def test_bad_rows_end_it_with_a_table(source):
 
 
 def test_bad_rows_can_be_left_out(source):
-    arguments = ["--format", "csv", "--study", "mine", "--protocol", "orca", "--skip-bad-rows"]
-    out, err = run(source(BAD), *arguments)
+    out, err = run(source(BAD), "--skip-bad-rows")
     assert "New: 1 items" in out
     assert "item_id" in err
 
@@ -88,49 +72,35 @@ def test_bad_rows_can_be_left_out(source):
 def test_a_rehearsal_leaves_no_row_in_any_table(source, exists):
     if exists:
         factories.StudyFactory(slug="mine")
-    before = rows()
-    out, _ = run(source(GOOD), "--format", "csv", "--study", "mine", "--dry-run", *_protocol(exists))
+    protocol = "" if exists else "orca"
+    before = counted_with_records()
+    out, _ = run(source(GOOD), "--dry-run", protocol=protocol)
     assert out == "Would import 1 tasks with 0 judgments. Nothing was changed.\n"
     with pytest.raises(CommandError):
-        run(source(BAD), "--format", "csv", "--study", "mine", "--dry-run", *_protocol(exists))
-    assert rows() == before
-
-
-def _protocol(exists: bool) -> list[str]:
-    return [] if exists else ["--protocol", "orca"]
-
-
-def test_the_overlap_can_be_said(source):
-    run(source(GOOD), "--format", "csv", "--study", "mine", "--protocol", "orca", "--overlap", "7")
-    assert Task.objects.get().overlap == 7
+        run(source(BAD), "--dry-run", protocol=protocol)
+    assert counted_with_records() == before
 
 
 def test_columns_can_be_mapped(source):
-    text = GOOD.replace("item_id", "Item ID") + ""
-    out, _ = run(
-        source(text), "--format", "csv", "--study", "m", "--protocol", "orca", "--map", "Item ID=item_id"
-    )
+    out, _ = run(source(GOOD.replace("item_id", "Item ID")), "--map", "Item ID=item_id")
     assert "New: 1 items" in out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("named", "arguments", "sentence"),
     [
-        (["--study", "mine"], "name its protocol"),
-        (["--study", "mine", "--protocol", "nothing"], "is not a protocol"),
-        (["--study", "a b", "--protocol", "orca"], "address cannot be used"),
-        (["--study", "mine", "--protocol", "orca", "--overlap", "0"], "from 1 to 1000"),
-        (["--study", "mine", "--protocol", "orca", "--map", "nonsense"], "COLUMN=FIELD"),
-        (["--study", "mine", "--protocol", "orca", "--map", "a=b"], "cannot be read as"),
-        (["--study", "pairs", "--protocol", "orca"], "cmi-pref already"),
+        ({"protocol": ""}, [], "name its protocol"),
+        ({"protocol": "nothing"}, [], "is not a protocol"),
+        ({"study": "a b"}, [], "address cannot be used"),
+        ({}, ["--overlap", "0"], "from 1 to 1000"),
+        ({}, ["--map", "nonsense"], "COLUMN=FIELD"),
+        ({}, ["--map", "a=b"], "cannot be read as"),
+        ({"study": "pairs"}, [], "cmi-pref already"),
+        ({"source": "gone.csv"}, [], "is not there"),
     ],
 )
-def test_what_makes_no_sense_gets_a_sentence(source, arguments, sentence):
+def test_what_makes_no_sense_gets_a_sentence(source, named, arguments, sentence):
     factories.StudyFactory(slug="pairs", preset="cmi-pref")
+    path = named.pop("source", None) or source(GOOD)
     with pytest.raises(CommandError, match=sentence):
-        run(source(GOOD), "--format", "csv", *arguments)
-
-
-def test_a_source_that_is_not_there_gets_a_sentence(tmp_path):
-    with pytest.raises(CommandError, match="is not there"):
-        run(str(tmp_path / "gone.csv"), "--format", "csv", "--study", "mine", "--protocol", "orca")
+        run(path, *arguments, **named)

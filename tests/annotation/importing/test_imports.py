@@ -43,7 +43,7 @@ def test_it_writes_items_candidates_tasks_raters_and_judgments(study, tmp_path):
     check_counters(study)
 
 
-def test_one_bad_row_keeps_everything_out(study, tmp_path, settings):
+def test_one_bad_row_keeps_everything_out_unless_bad_rows_are_left_out(study, tmp_path, settings):
     sounds.tone(tmp_path / "a.wav")
     before = counted()
     source = write(
@@ -58,12 +58,8 @@ def test_one_bad_row_keeps_everything_out(study, tmp_path, settings):
     assert all(problem["remedy"] for problem in job.report["problems"])
     assert counted() == before
     assert files(settings) == []
-
-
-def test_bad_rows_can_be_left_out(study, tmp_path):
-    source = write(tmp_path / "x.csv", {}, {"item_id": "i2", "question": "correctness", "value": 9})
     job = bring(study, source, skip_bad_rows=True)
-    assert (job.state, job.report["n_problems"], Task.objects.count()) == ("done", 1, 1)
+    assert (job.state, job.report["n_problems"], Task.objects.count()) == ("done", 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -84,20 +80,15 @@ def test_audio_that_cannot_be_used_is_a_problem_of_its_row(study, tmp_path, sett
     assert (Clip.objects.count(), files(settings)) == (0, [])
 
 
-def test_silence_is_imported_and_told(study, tmp_path):
-    sounds.silence(tmp_path / "quiet.wav")
-    job = bring(study, write(tmp_path / "x.csv", {"audio": "quiet.wav"}))
-    assert job.report["notes"] == ["quiet.wav is silent; raters will hear nothing."]
+def test_silence_is_told_and_one_sound_under_two_names_is_one_clip(study, tmp_path):
+    for name in ("quiet.wav", "same.wav"):
+        sounds.silence(tmp_path / name)
+    source = write(tmp_path / "x.csv", {"audio": "quiet.wav"}, {"item_id": "i2", "audio": "same.wav"})
+    notes = [f"{name}.wav is silent; raters will hear nothing." for name in ("quiet", "same")]
+    assert bring(study, source).report["notes"] == notes
     clip = Clip.objects.get()
     assert (clip.silent, clip.loudness_lufs) == (True, None)
-
-
-def test_one_sound_under_two_names_is_one_clip(study, tmp_path):
-    sounds.tone(tmp_path / "a.wav")
-    sounds.tone(tmp_path / "b.wav")
-    bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"}, {"item_id": "i2", "audio": "b.wav"}))
-    assert Clip.objects.count() == 1
-    assert {v.clip_id for v in ItemVersion.objects.all()} == {Clip.objects.get().pk}
+    assert {version.clip_id for version in ItemVersion.objects.all()} == {clip.pk}
 
 
 def test_a_rehearsal_changes_nothing_and_finds_the_same(study, tmp_path, settings):

@@ -14,32 +14,24 @@ from tests.annotation.importing.answers import rating
 pytestmark = pytest.mark.django_db
 
 
-def test_items_come_with_their_current_version_and_candidates(api, world):
-    rows = api(world.researcher).get("studies/here/items/").json()["results"]
-    assert [row["external_id"] for row in rows] == ["SECRET-here-0", "SECRET-here-1", "SECRET-here-2"]
+def test_items_come_in_pages_with_their_current_version_and_candidates(api, world):
+    world.study.items.create(external_id="bare")
+    first = api(world.researcher).get("studies/here/items/?limit=2").json()
+    second = api(world.researcher).get(first["next"]).json()
+    rows = [*first["results"], *second["results"]]
+    assert (len(first["results"]), second["next"]) == (2, None)
+    assert [row["external_id"] for row in rows] == [*(f"SECRET-here-{n}" for n in range(3)), "bare"]
     assert (rows[0]["version"], rows[0]["prompt"]) == (1, "SECRET prompt")
     assert [c["system"] for c in rows[0]["candidates"]] == ["system-1", "system-2"]
     assert rows[0]["candidates"][0]["duration_s"] == 3.0
-
-
-def test_an_item_without_a_version_is_listed_too(api, world):
-    world.study.items.create(external_id="bare")
-    row = api(world.researcher).get("studies/here/items/").json()["results"][-1]
-    assert (row["external_id"], row["version"], row["prompt"], row["candidates"]) == ("bare", None, "", [])
-
-
-def test_items_come_in_pages(api, world):
-    first = api(world.researcher).get("studies/here/items/?limit=2").json()
-    second = api(world.researcher).get(first["next"]).json()
-    assert (len(first["results"]), len(second["results"]), second["next"]) == (2, 1, None)
+    assert (rows[3]["version"], rows[3]["prompt"], rows[3]["candidates"]) == (None, "", [])
 
 
 def test_a_judgment_tells_what_was_said_of_which_system_and_how_it_was_shown(api, world):
     (row,) = api(world.researcher).get("studies/here/judgments/").json()["results"]
     assert row["client_id"] == str(world.judgment.client_id)
-    assert (row["item"], row["task"], row["rater"]) == (world.task.external_id,) * 2 + (
-        world.rater.pseudonym,
-    )
+    assert row["item"] == row["task"] == world.task.external_id
+    assert row["rater"] == world.rater.pseudonym
     assert row["systems"] == ["system-1", "system-2"]
     assert row["presentation"] == world.judgment.presentation
     assert (row["origin"], row["revision"], row["effective"], row["excluded"]) == ("rated", 1, True, False)
@@ -89,29 +81,22 @@ def exclude(manager, study, **body):
 def test_judgments_are_excluded_by_name(manager, rated):
     chosen = Judgment.objects.first()
     response = exclude(manager, rated, client_ids=[str(chosen.client_id)], comment="Clicks")
-    assert (response.status_code, response.json()) == (
-        200,
-        {"changed": 1, "unchanged": 0, "overlap_grown": 0, "kept_out": 0},
-    )
+    assert response.status_code == 200
+    assert response.json() == {"changed": 1, "unchanged": 0, "overlap_grown": 0, "kept_out": 0}
     assert list(Judgment.objects.filter(excluded=True)) == [chosen]
     row = Exclusion.objects.get()
     assert (row.reason, row.comment, row.actor.email.split("@")[1]) == ("noise", "Clicks", "example.org")
 
 
-def test_all_judgments_of_a_rater_are_excluded_and_restored(manager, rated):
+def test_all_judgments_of_a_rater_are_excluded_and_restored_and_the_log_tells_why(manager, rated):
     rater = rated.raters.first()
     assert exclude(manager, rated, rater=rater.pseudonym).json()["changed"] == 2
     assert set(Judgment.objects.filter(excluded=True).values_list("rater", flat=True)) == {rater.pk}
-    assert exclude(manager, rated, rater=rater.pseudonym, action="restore").json()["changed"] == 2
-    assert not Judgment.objects.filter(excluded=True).exists()
-
-
-def test_the_log_tells_who_excluded_what_and_why(manager, rated):
-    rater = rated.raters.first()
-    exclude(manager, rated, rater=rater.pseudonym)
     event = manager.get(f"studies/{rated.slug}/audit/").json()["results"][0]
     assert (event["action"], event["subject"]) == ("judgments.excluded", f"rater {rater.pseudonym}")
     assert (event["data"]["changed"], event["data"]["reason"]) == (2, "noise")
+    assert exclude(manager, rated, rater=rater.pseudonym, action="restore").json()["changed"] == 2
+    assert not Judgment.objects.filter(excluded=True).exists()
 
 
 NAME = str(uuid.UUID(int=1))

@@ -49,49 +49,45 @@ def make(kind: str = "work", **fields) -> Job:
 
 def gone(**fields) -> dict:
     """A row as a killed worker leaves it."""
-    return {
-        "state": "running",
-        "attempts": 1,
-        "lease_expires_at": timezone.now() - timedelta(seconds=1),
-        **fields,
-    }
+    lease_end = timezone.now() - timedelta(seconds=1)
+    return {"state": "running", "attempts": 1, "lease_expires_at": lease_end, **fields}
 
 
-def test_a_job_runs_once_and_keeps_its_report():
+def run(job: Job, **options) -> bool:
+    done = jobs.run(job.pk, **options)
+    job.refresh_from_db()
+    return done
+
+
+def test_a_job_runs_once_keeps_its_report_and_cannot_be_cancelled_any_more():
     job = make()
     assert jobs.run(job.pk)
-    assert not jobs.run(job.pk)
-    job.refresh_from_db()
+    assert not run(job)
     assert (job.state, job.report, len(ran)) == ("done", {"answer": 42}, 1)
     assert (job.done, job.total) == (2, 2)
+    with pytest.raises(Conflict, match="finished already"):
+        jobs.cancel(job, actor=factories.UserFactory())
 
 
 def test_a_failure_is_told_to_its_owner():
     job = make("fail")
-    jobs.run(job.pk)
-    job.refresh_from_db()
+    run(job)
     assert (job.state, job.message) == ("failed", "The file is gone.")
 
 
 def test_a_crash_is_logged_and_tried_again():
     job = make("crash")
     with pytest.raises(RuntimeError):
-        jobs.run(job.pk)
-    job.refresh_from_db()
+        run(job)
     assert (job.state, job.attempts) == ("running", 1)
     assert job.lease_expires_at <= timezone.now()
 
 
-def test_a_killed_workers_job_is_taken_over():
+def test_a_killed_workers_job_is_taken_over_and_a_running_one_is_left_alone():
+    assert not run(make(**gone(lease_expires_at=timezone.now() + timedelta(seconds=30))))
     job = make(**gone())
-    assert jobs.run(job.pk)
-    job.refresh_from_db()
+    assert run(job)
     assert (job.state, job.attempts) == ("done", 2)
-
-
-def test_a_running_job_is_left_alone():
-    job = make(state="running", attempts=1, lease_expires_at=timezone.now() + timedelta(seconds=30))
-    assert not jobs.run(job.pk)
 
 
 def test_a_slow_worker_keeps_its_job_although_its_lease_ran_out():
@@ -150,16 +146,8 @@ def test_a_job_cancelled_while_it_runs_stops_at_its_next_step(monkeypatch):
 
     monkeypatch.setattr(jobs, "_handler", lambda kind: cancelled)
     job = make()
-    jobs.run(job.pk)
-    job.refresh_from_db()
+    run(job)
     assert (job.state, job.message) == ("cancelled", "Cancelled.")
-
-
-def test_a_finished_job_cannot_be_cancelled():
-    job = make()
-    jobs.run(job.pk)
-    with pytest.raises(Conflict, match="finished already"):
-        jobs.cancel(job, actor=factories.UserFactory())
 
 
 def test_a_worker_that_lost_its_job_says_nothing_more(monkeypatch):
@@ -171,8 +159,7 @@ def test_a_worker_that_lost_its_job_says_nothing_more(monkeypatch):
         raise AssertionError("went on")
 
     monkeypatch.setattr(jobs, "_handler", lambda kind: overtaken)
-    assert not jobs.run(job.pk)
-    job.refresh_from_db()
+    assert not run(job)
     assert job.state == "running"
 
 
@@ -195,20 +182,16 @@ def test_what_opens_models_waits_for_a_models_worker(monkeypatch):
     assert sent == [("annotation.tasks.run_job", [str(job.pk)], {"queue": "gpu", "expires": 60})]
 
 
-def test_a_worker_that_is_to_end_puts_down_what_can_go_on_elsewhere(monkeypatch):
+def test_a_worker_that_is_to_end_puts_down_what_can_go_on_elsewhere_and_finishes_what_would_begin_anew(
+    monkeypatch,
+):
+    assert run(job := make(), stopping=lambda: True)
+    assert job.state == "done"
     monkeypatch.setattr(jobs, "GPU_KINDS", {"work"})
     job = make()
-    assert not jobs.run(job.pk, stopping=lambda: True)
-    job.refresh_from_db()
+    assert not run(job, stopping=lambda: True)
     assert (job.state, job.attempts) == ("queued", 0)
-    assert jobs.run(job.pk)
-
-
-def test_a_worker_that_is_to_end_finishes_what_would_begin_anew(monkeypatch):
-    job = make()
-    assert jobs.run(job.pk, stopping=lambda: True)
-    job.refresh_from_db()
-    assert job.state == "done"
+    assert run(job)
 
 
 @pytest.mark.parametrize(("status", "stopping"), [(None, False), (False, False), (0, True), (1, True)])

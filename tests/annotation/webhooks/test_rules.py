@@ -1,6 +1,9 @@
+"""Rules of webhooks, and the code that docs/webhooks.md gives to receivers."""
+
 from __future__ import annotations
 
 import re
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +13,8 @@ from annotation.jobs import jobs
 from annotation.webhooks import rules
 
 ROOT = Path(__file__).resolve().parents[3]
+DOC = ROOT / "docs" / "webhooks.md"
+BODY = '{"event":"judgment.submitted"}'
 
 
 @pytest.mark.parametrize(
@@ -71,3 +76,31 @@ def test_a_failing_address_is_left_alone_longer_each_time():
     holds = [rules.backoff_after(n) for n in (1, 2, 3, 50)]
     assert holds == sorted(holds)
     assert holds[-1] == rules.MAX_BACKOFF
+
+
+@pytest.fixture(scope="module")
+def is_genuine():
+    code = re.search(r"```python\n(.*?)```", DOC.read_text(), re.DOTALL)[1]
+    names: dict = {}
+    exec(compile(code, str(DOC), "exec"), names)
+    return names["is_genuine"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "body", "age", "genuine"),
+    [
+        ("new", BODY, 0, True),
+        pytest.param("old", BODY, 0, True, id="either secret while one takes over"),
+        ("other", BODY, 0, False),
+        ("new", BODY + " ", 0, False),
+        ("new", BODY, 3600, False),
+    ],
+)
+def test_receivers_take_what_is_sent_and_nothing_else(is_genuine, secret, body, age, genuine):
+    header = rules.signature(["new", "old"], BODY, at=int(time.time()) - age)
+    assert bool(is_genuine(secret, header, body.encode())) is genuine
+
+
+@pytest.mark.parametrize("header", ["", "t=,v1=", "v1=abc", "t=abc,v1=abc", "t=99999999999999999999,v1=x"])
+def test_receivers_take_no_nonsense(is_genuine, header):
+    assert not is_genuine("secret", header, BODY.encode())

@@ -20,6 +20,7 @@ from annotation.rating import judgments, leases
 from annotation.studies import audit, studies
 from annotation.webhooks import delivery as webhooks_delivery
 from annotation.webhooks import events, rules, webhooks
+from annotation.webhooks.delivery import sweep
 from tests import factories
 from tests.annotation.importing import reviewing
 from tests.annotation.importing.answers import rating
@@ -54,17 +55,23 @@ def webhook(study, researcher, server) -> Webhook:
     return webhooks.add(study, address=f"{server.address}/hook", actor=researcher)[0]
 
 
-def told(server: Server, event: str = "") -> list[dict]:
-    bodies = [json.loads(asked.body) for asked in server.asked]
-    return [body for body in bodies if f"{body['event']}.".startswith(f"{event}." if event else "")]
+def bodies(server: Server, event: str = "") -> list[dict]:
+    every = [json.loads(asked.body) for asked in server.asked]
+    return [body for body in every if f"{body['event']}.".startswith(f"{event}." if event else "")]
 
 
-def rate(study: Study):
+def rate(study: Study) -> None:
     factories.rating_task(study, f"item {uuid.uuid4()}")
     rater = factories.member(study, "annotator", name="Secret Name")
     assignment = leases.lease_next(rater, study.slug)[1]
     judgments.submit(rater, assignment.id, rating(4))
-    return rater
+
+
+def sweep_held() -> None:
+    """Collect what is new, and send nothing of it yet."""
+    Webhook.objects.update(hold_until=timezone.now() + timedelta(hours=1))
+    sweep()
+    Webhook.objects.update(hold_until=None)
 
 
 def due_now() -> None:
@@ -77,16 +84,16 @@ class TestTelling:
         studies.change_study(study, actor=researcher, title="Before")
         webhook = webhooks.add(study, address=server.address, actor=researcher)[0]
         studies.change_study(study, actor=researcher, title="After")
-        webhooks_delivery.sweep()
-        (body,) = told(server, "study.changed")
+        sweep()
+        (body,) = bodies(server, "study.changed")
         assert body["study"] == study.slug
         assert body["data"]["actor"] == "Rosa"
         assert {delivery.state for delivery in webhook.deliveries.all()} == {"delivered"}
 
     def test_a_vote_is_told_without_what_was_said_or_by_whom(self, study, webhook, server):
         rate(study)
-        webhooks_delivery.sweep()
-        (body,) = told(server, "judgment.submitted")
+        sweep()
+        (body,) = bodies(server, "judgment.submitted")
         judgment = Judgment.objects.get()
         assert body["data"]["judgment"] == str(judgment.client_id)
         assert body["data"]["rater"] == judgment.rater.pseudonym
@@ -94,72 +101,55 @@ class TestTelling:
         assert "answers" not in body["data"]
         assert not any(b"Secret Name" in asked.body for asked in server.asked)
 
-    def test_answers_are_told_to_whoever_asked_for_them(self, study, webhook, server, researcher):
-        webhooks.change(webhook, actor=researcher, with_answers=True)
+    def test_only_what_was_asked_for_is_told_with_answers_where_they_were(
+        self, study, webhook, server, researcher
+    ):
+        webhooks.change(webhook, actor=researcher, events=["judgment.*"], with_answers=True)
         rate(study)
-        webhooks_delivery.sweep()
-        (body,) = told(server, "judgment.submitted")
+        rate(factories.StudyFactory(overlap=3))  # another study's
+        studies.change_study(study, actor=researcher, title="After")
+        sweep()
+        (body,) = bodies(server)
+        assert body["event"] == "judgment.submitted"
         assert body["data"]["answers"][0]["question"] == "correctness"
 
-    def test_only_what_was_asked_for_is_told(self, study, webhook, server, researcher):
-        webhooks.change(webhook, actor=researcher, events=["judgment.*"])
-        rate(study)
-        studies.change_study(study, actor=researcher, title="After")
-        webhooks_delivery.sweep()
-        assert {body["event"] for body in told(server)} == {"judgment.submitted"}
-
-    def test_another_studys_events_are_not_told(self, webhook, server):
-        rate(factories.StudyFactory(overlap=3))
-        webhooks_delivery.sweep()
-        assert told(server, "judgment") == []
-
-    def test_each_event_is_told_once(self, study, webhook, server):
+    def test_each_event_is_told_once_though_it_is_read_twice(self, study, webhook, server):
         rate(study)
         for _ in range(3):
-            webhooks_delivery.sweep()
-        assert len(told(server, "judgment.submitted")) == 1
-        assert len({body["id"] for body in told(server)}) == len(told(server))
-
-    def test_an_event_that_was_read_twice_has_one_delivery(self, study, webhook, server):
-        rate(study)
-        webhooks_delivery.sweep()
-        Webhook.objects.update(seen={})
-        before = WebhookDelivery.objects.filter(event="judgment.submitted").count()
-        webhooks_delivery.sweep()
-        assert WebhookDelivery.objects.filter(event="judgment.submitted").count() == before == 1
+            sweep()
+            Webhook.objects.update(seen={})
+        assert len(bodies(server, "judgment.submitted")) == 1
+        assert len({body["id"] for body in bodies(server)}) == len(bodies(server))
+        assert WebhookDelivery.objects.filter(event="judgment.submitted").count() == 1
 
     def test_whoever_votes_pays_nothing_for_it(self, study, webhook):
-        factories.rating_task(study, "item")
-        rater = factories.member(study, "annotator")
-        assignment = leases.lease_next(rater, study.slug)[1]
-        judgments.submit(rater, assignment.id, rating(4))
+        rate(study)
         assert WebhookDelivery.objects.count() == 0
 
-    def test_what_was_off_is_not_made_up_for(self, study, webhook, server, researcher):
-        webhooks.change(webhook, actor=researcher, active=False)
+    @pytest.mark.parametrize("paused", [False, True], ids=["off", "paused"])
+    def test_what_happened_during_a_pause_is_made_up_for_and_while_it_was_off_is_not(
+        self, study, webhook, server, researcher, paused
+    ):
+        if paused:
+            Webhook.objects.update(paused=Webhook.Pause.FAILING)
+        else:
+            webhooks.change(webhook, actor=researcher, active=False)
         rate(study)
-        webhooks_delivery.sweep()
-        webhooks.change(webhook, actor=researcher, active=True)
-        webhooks_delivery.sweep()
-        assert told(server, "judgment") == []
-
-    def test_what_happened_during_a_pause_is(self, study, webhook, server, researcher):
-        Webhook.objects.update(paused=Webhook.Pause.FAILING)
-        rate(study)
-        webhooks_delivery.sweep()
-        assert told(server) == []
-        webhooks.resume(webhook, actor=researcher)
-        webhooks_delivery.sweep()
-        assert len(told(server, "judgment")) == 1
+        sweep()
+        assert bodies(server) == []
+        if paused:
+            webhooks.resume(webhook, actor=researcher)
+        else:
+            webhooks.change(webhook, actor=researcher, active=True)
+        sweep()
+        assert len(bodies(server, "judgment")) == int(paused)
 
     def test_nothing_is_told_or_kept_of_a_rater_who_has_withdrawn(self, study, webhook, server):
         rate(study)
-        Webhook.objects.update(hold_until=timezone.now() + timedelta(hours=1))
-        webhooks_delivery.sweep()
+        sweep_held()
         Rater.objects.update(state=Rater.State.WITHDRAWN)
-        Webhook.objects.update(hold_until=None)
-        webhooks_delivery.sweep()
-        assert told(server, "judgment") == []
+        sweep()
+        assert bodies(server, "judgment") == []
         delivery = WebhookDelivery.objects.get(event="judgment.submitted")
         assert (delivery.state, delivery.body) == ("dropped", "")
         with pytest.raises(Conflict):
@@ -170,19 +160,17 @@ class TestTelling:
         rater = Rater.objects.create(study=study, pseudonym="R-GONE")
         for action, subject in (("rater.state_changed", "R-GONE"), ("judgments.excluded", "rater R-GONE")):
             audit.record(action, actor=None, study=study, subject=subject, reason="as they told me")
-        webhooks_delivery.sweep()
+        sweep()
         assert any(b"R-GONE" in asked.body for asked in server.asked)
         withdrawal.withdraw(rater, mode="removed", actor=None)
-        webhooks_delivery.sweep()
-        assert len(told(server, "rater.withdrawn")) == 1
+        sweep()
+        assert len(bodies(server, "rater.withdrawn")) == 1
         kept = {row.event: row.body for row in webhook.deliveries.all() if "R-GONE" in row.body}
         assert kept.keys() == {"rater.withdrawn"}
 
     def test_who_withdraws_while_others_are_sent_is_not_told_of(self, study, webhook, server):
         rate(study)
-        Webhook.objects.update(hold_until=timezone.now() + timedelta(hours=1))
-        webhooks_delivery.sweep()
-        Webhook.objects.update(hold_until=None)
+        sweep_held()
         delivery = WebhookDelivery.objects.get(event="judgment.submitted")
         assert webhooks_delivery._claim(webhook, timezone.now()) is not None
         WebhookDelivery.objects.exclude(pk=delivery.pk).delete()
@@ -193,8 +181,8 @@ class TestTelling:
     def test_addresses_that_older_entries_hold_are_not_told(self, study, webhook, server):
         for subject in ("expert@example.org", "user 7"):
             audit.record("cases.assigned", actor=None, study=study, subject=subject, cases=[1])
-        webhooks_delivery.sweep()
-        assert {body["data"]["subject"] for body in told(server, "cases.assigned")} == {"", "user 7"}
+        sweep()
+        assert {body["data"]["subject"] for body in bodies(server, "cases.assigned")} == {"", "user 7"}
 
 
 class TestLongBacklogs:
@@ -214,24 +202,24 @@ class TestLongBacklogs:
         before, last = webhook.seen["audit"], AuditEvent.objects.latest("pk").pk
         n_told = []
         for _ in range(4):
-            webhooks_delivery.sweep()
-            n_told.append(len(told(server)))
+            sweep()
+            n_told.append(len(bodies(server)))
         webhook.refresh_from_db()
         assert n_told == [2, 4, 6, 8]  # that the webhook was added is told, too
         assert webhook.reached["audit"] == last > webhook.seen["audit"] == before
         for _ in range(8):
-            webhooks_delivery.sweep()
+            sweep()
         webhook.refresh_from_db()
         assert webhook.seen["audit"] == last
-        assert len(told(server)) == 8
+        assert len(bodies(server)) == 8
 
     def test_it_holds_up_no_other_webhook(self, study, webhook, server):
         self.happen(study, 50)
         other = factories.StudyFactory()
         added = webhooks.add(other, address=f"{server.address}/other", actor=factories.member(other, "owner"))
         self.happen(other, 1)
-        webhooks_delivery.sweep()
-        webhooks_delivery.sweep()
+        sweep()
+        sweep()
         paths = [asked.path for asked in server.asked]
         assert (paths.count("/hook"), paths.count("/other")) == (2, 2)
         assert added[0].deliveries.filter(state="delivered").count() == 2
@@ -257,7 +245,7 @@ class TestLongBacklogs:
 class TestSigning:
     def test_each_request_is_signed_and_named(self, webhook, server, researcher):
         delivery = webhooks.send_test(webhook, actor=researcher)
-        webhooks_delivery.sweep()
+        sweep()
         asked = next(a for a in server.asked if a.headers["Concord-Event"] == webhooks.TEST_EVENT)
         stamp, _, digest = asked.headers["Concord-Signature"].partition(",v1=")
         signed = stamp.removeprefix("t=").encode() + b"." + asked.body
@@ -283,12 +271,19 @@ class TestSigning:
 
 
 class TestTryingAgain:
-    def failing(self, webhook: Webhook, server: Server, status: int = 500) -> WebhookDelivery:
-        server.says = lambda asked: (status, {}, b"x" * 5000)
+    def failing(self, webhook: Webhook, server: Server, status: int = 500, **headers: str) -> WebhookDelivery:
+        server.says = lambda asked: (status, headers, b"x" * 5000)
         delivery = webhooks.send_test(webhook, actor=None)
-        webhooks_delivery.sweep()
+        sweep()
         delivery.refresh_from_db()
+        webhook.refresh_from_db()
         return delivery
+
+    def try_again(self, webhook: Webhook, delivery: WebhookDelivery) -> None:
+        due_now()
+        sweep()
+        delivery.refresh_from_db()
+        webhook.refresh_from_db()
 
     def test_what_failed_is_logged_and_due_later(self, webhook, server):
         Webhook.objects.update(seen={"audit": 10**9}, ahead={"audit": 10**9})
@@ -298,54 +293,41 @@ class TestTryingAgain:
         assert delivery.duration_ms is not None
         assert delivery.due_at > timezone.now()
         n = len(server.asked)
-        webhooks_delivery.sweep()
+        sweep()
         assert len(server.asked) == n
 
     def test_it_gets_through_when_the_address_is_well_again(self, webhook, server):
         delivery = self.failing(webhook, server)
         server.says = lambda asked: (204, {}, b"")
-        due_now()
-        webhooks_delivery.sweep()
-        delivery.refresh_from_db()
-        webhook.refresh_from_db()
+        self.try_again(webhook, delivery)
         assert (delivery.state, delivery.n_tries) == ("delivered", 2)
         assert (webhook.n_failures, webhook.failing_since) == (0, None)
 
     def test_after_the_last_try_it_is_given_up(self, webhook, server):
         delivery = self.failing(webhook, server)
         WebhookDelivery.objects.update(n_tries=rules.MAX_ATTEMPTS - 1)
-        due_now()
-        webhooks_delivery.sweep()
-        delivery.refresh_from_db()
+        self.try_again(webhook, delivery)
         assert delivery.state == "failed"
 
     def test_an_address_that_is_gone_is_paused_at_once(self, webhook, server):
         delivery = self.failing(webhook, server, status=410)
-        webhook.refresh_from_db()
         assert (delivery.state, webhook.paused) == ("failed", Webhook.Pause.GONE)
         assert AuditEvent.objects.filter(action="webhook.paused", data__reason="gone").count() == 1
 
     def test_an_address_that_fails_for_days_is_paused(self, webhook, server):
-        self.failing(webhook, server)
+        delivery = self.failing(webhook, server)
         Webhook.objects.update(failing_since=timezone.now() - rules.PAUSE_AFTER)
-        due_now()
-        webhooks_delivery.sweep()
-        webhook.refresh_from_db()
+        self.try_again(webhook, delivery)
         assert webhook.paused == Webhook.Pause.FAILING
 
     def test_a_redirect_is_no_receipt(self, webhook, server):
-        server.says = lambda asked: (302, {"Location": "/elsewhere"}, b"")
-        delivery = webhooks.send_test(webhook, actor=None)
-        webhooks_delivery.sweep()
-        delivery.refresh_from_db()
+        delivery = self.failing(webhook, server, 302, Location="/elsewhere")
         assert (delivery.state, delivery.status) == ("waiting", 302)
         assert {asked.path for asked in server.asked} == {"/hook"}
 
     def test_an_address_that_leads_inside_by_now_is_not_asked(self, webhook, server, settings):
         settings.OUTBOUND_ALLOW = []
-        delivery = webhooks.send_test(webhook, actor=None)
-        webhooks_delivery.sweep()
-        delivery.refresh_from_db()
+        delivery = self.failing(webhook, server)
         assert (delivery.state, delivery.status) == ("waiting", None)
         assert "not public" in delivery.answer
         assert server.asked == []
@@ -358,14 +340,12 @@ class TestTryingAgain:
         with monkeypatch.context() as patched:
             patched.setattr(webhooks_delivery, "_attempt", killed)
             with pytest.raises(KeyboardInterrupt):
-                webhooks_delivery.sweep()
-        webhooks_delivery.sweep()
-        assert told(server, webhooks.TEST_EVENT) == []  # its claim has not run out
-        due_now()
-        webhooks_delivery.sweep()
-        delivery.refresh_from_db()
+                sweep()
+        sweep()
+        assert bodies(server, webhooks.TEST_EVENT) == []  # its claim has not run out
+        self.try_again(webhook, delivery)
         assert (delivery.state, delivery.n_tries) == ("delivered", 2)
-        assert [body["id"] for body in told(server, webhooks.TEST_EVENT)] == [str(delivery.delivery_id)]
+        assert [body["id"] for body in bodies(server, webhooks.TEST_EVENT)] == [str(delivery.delivery_id)]
 
     def test_all_that_was_given_up_is_sent_again_with_the_same_id(self, webhook, server, researcher):
         delivery = self.failing(webhook, server)
@@ -373,20 +353,26 @@ class TestTryingAgain:
         server.says = lambda asked: (200, {}, b"")
         assert webhooks.replay_failed(webhook, actor=researcher) >= 1
         due_now()
-        webhooks_delivery.sweep()
-        assert {body["id"] for body in told(server, webhooks.TEST_EVENT)} == {str(delivery.delivery_id)}
+        sweep()
+        assert {body["id"] for body in bodies(server, webhooks.TEST_EVENT)} == {str(delivery.delivery_id)}
 
 
 class TestKeeping:
-    @pytest.mark.parametrize("address", ["http://10.0.0.1/", "ftp://x.example/", "https://u:p@x.example/"])
-    def test_an_address_inside_is_refused(self, study, researcher, address):
-        with pytest.raises(InvalidInput) as refused:
-            webhooks.add(study, address=address, actor=researcher)
-        assert refused.value.problems[0].field == "address"
-
-    def test_a_misspelt_pattern_is_refused(self, study, researcher, server):
-        with pytest.raises(InvalidInput, match="cannot be kept"):
-            webhooks.add(study, address=server.address, events=["jugdment.*"], actor=researcher)
+    @pytest.mark.parametrize(
+        ("values", "field"),
+        [
+            ({"address": "http://10.0.0.1/"}, "address"),
+            ({"address": "ftp://x.example/"}, "address"),
+            ({"address": "https://u:p@x.example/"}, "address"),
+            ({"events": ["jugdment.*"]}, "events[0]"),
+        ],
+    )
+    def test_an_address_inside_and_a_misspelt_pattern_are_refused(
+        self, study, researcher, server, values, field
+    ):
+        with pytest.raises(InvalidInput, match="cannot be kept") as refused:
+            webhooks.add(study, actor=researcher, **{"address": server.address, **values})
+        assert [problem.field for problem in refused.value.problems] == [field]
 
     def test_the_log_of_the_study_names_no_path(self, study, researcher, server):
         webhooks.add(study, address=f"{server.address}/key-in-the-path", actor=researcher)
@@ -394,7 +380,7 @@ class TestKeeping:
 
     def test_old_deliveries_are_forgotten(self, webhook, server):
         webhooks.send_test(webhook, actor=None)
-        webhooks_delivery.sweep()
+        sweep()
         WebhookDelivery.objects.update(
             created_at=timezone.now() - webhooks_delivery.LOG_RETENTION - timedelta(days=1)
         )
@@ -424,9 +410,9 @@ def test_what_is_committed_late_is_told_late_and_not_missed(
     written.wait(10)
     audit.record("study.changed", actor=None, study=study, order="second")
     for _ in range(n_sweeps):
-        webhooks_delivery.sweep()
+        sweep()
     told_meanwhile.set()
     thread.join()
     for _ in range(n_sweeps):
-        webhooks_delivery.sweep()
-    assert [body["data"]["order"] for body in told(server, "study.changed")] == ["second", "first"]
+        sweep()
+    assert [body["data"]["order"] for body in bodies(server, "study.changed")] == ["second", "first"]

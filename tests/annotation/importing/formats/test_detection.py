@@ -19,10 +19,10 @@ def test_no_more_is_read_than_is_shown(tmp_path):
     path.write_text("Item,Caption\n" + "".join(f"i{n},text {n}\n" for n in range(10)))
     with path.open("ab") as file:
         file.truncate(10 * 1024**3)
-    found = preview_table(path, "csv", rows=3)
-    assert found.columns == ("Item", "Caption")
-    assert found.rows == (("i0", "text 0"), ("i1", "text 1"), ("i2", "text 2"))
-    assert found.suggested == {"Item": "item_id", "Caption": "prompt"}
+    preview = preview_table(path, "csv", rows=3)
+    assert preview.columns == ("Item", "Caption")
+    assert preview.rows == (("i0", "text 0"), ("i1", "text 1"), ("i2", "text 2"))
+    assert preview.suggested == {"Item": "item_id", "Caption": "prompt"}
 
 
 def test_types_are_those_of_the_rows_that_were_read(tmp_path):
@@ -43,17 +43,12 @@ def test_types_are_those_of_the_rows_that_were_read(tmp_path):
     assert preview_table(path, "jsonl").types == {name: kind for name, (_, kind) in columns.items()}
 
 
-def test_long_cells_are_cut(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text(f"prompt\n{'x' * 1000}\n")
-    assert len(preview_table(path, "csv").rows[0][0]) == 200
-
-
-def test_problems_are_shown_and_not_all_of_them(tmp_path):
-    path = tmp_path / "table.jsonl"
-    path.write_text("no\n" * 1000)
-    found = preview_table(path, "jsonl")
-    assert (len(found.problems), found.rows, found.columns) == (20, (), ())
+def test_long_cells_are_cut_and_not_all_problems_are_shown(tmp_path):
+    (tmp_path / "table.csv").write_text(f"prompt\n{'x' * 1000}\n")
+    assert len(preview_table(tmp_path / "table.csv", "csv").rows[0][0]) == 200
+    (tmp_path / "table.jsonl").write_text("no\n" * 1000)
+    preview = preview_table(tmp_path / "table.jsonl", "jsonl")
+    assert (len(preview.problems), preview.rows, preview.columns) == (20, (), ())
 
 
 @pytest.mark.parametrize(
@@ -71,15 +66,15 @@ def test_problems_are_shown_and_not_all_of_them(tmp_path):
     ],
 )
 def test_columns_are_known_by_what_they_are_called_elsewhere(columns, meant):
-    found = suggest_fields(columns.split(), {})
-    assert " ".join(field or "-" for field in found.values()) == meant
+    preview = suggest_fields(columns.split(), {})
+    assert " ".join(field or "-" for field in preview.values()) == meant
 
 
 @pytest.mark.parametrize("pair", ["chosen rejected", "audio_1 audio_2", "clip1 clip2", "A B", "left right"])
 def test_two_sounds_are_the_two_sides(pair):
     columns = pair.split()
-    found = suggest_fields(columns, dict.fromkeys(columns, "sound"))
-    assert list(found.values()) == ["audio_a", "audio_b"]
+    preview = suggest_fields(columns, dict.fromkeys(columns, "sound"))
+    assert list(preview.values()) == ["audio_a", "audio_b"]
 
 
 @pytest.mark.parametrize(
@@ -88,10 +83,10 @@ def test_two_sounds_are_the_two_sides(pair):
 def test_our_own_columns_are_known_by_their_names(path):
     kind, _ = detect_format(path)
     assert kind == path.suffix[1:]
-    found = preview_table(path, kind)
-    if all(column in FORMATS["csv"].fields or column.startswith("stratum.") for column in found.columns):
-        assert all(column == field for column, field in found.suggested.items())
-    assert not found.problems
+    preview = preview_table(path, kind)
+    if all(column in FORMATS["csv"].fields or column.startswith("stratum.") for column in preview.columns):
+        assert all(column == field for column, field in preview.suggested.items())
+    assert not preview.problems
 
 
 @pytest.mark.parametrize(("name", "format"), [("label-studio.json", "label-studio"), ("potato", "potato")])
@@ -185,10 +180,10 @@ def test_a_folder_is_known_by_all_of_its_files(tmp_path, files, format):
 def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, words):
     for name in names:
         write(tmp_path / name, "a,b\n1,2\n")
-    found = detect_format(tmp_path)
-    assert isinstance(found, RowProblem)
-    assert words in found.problem
-    assert found.remedy
+    preview = detect_format(tmp_path)
+    assert isinstance(preview, RowProblem)
+    assert words in preview.problem
+    assert preview.remedy
 
 
 @pytest.mark.parametrize(
@@ -207,6 +202,6 @@ def test_every_guess_is_a_format_or_a_table():
 def test_half_a_character_is_spelled_out_and_keeps_nobody_from_the_other_columns(tmp_path):
     path = tmp_path / "table.jsonl"
     path.write_text(json.dumps({"item_id": "\ud800", "k\ud800": 1, "z\0": 2}))
-    found = preview_table(path, "jsonl")
-    assert (found.columns, found.rows) == (("item_id",), (("\\ud800",),))
-    assert [problem.field for problem in found.problems] == ["k\\ud800", "z\0"]
+    preview = preview_table(path, "jsonl")
+    assert (preview.columns, preview.rows) == (("item_id",), (("\\ud800",),))
+    assert [problem.field for problem in preview.problems] == ["k\\ud800", "z\0"]

@@ -207,18 +207,15 @@ def test_half_an_export_is_told(export):
 
 
 def test_a_flat_record_is_an_annotation_and_several_are_one_task(export):
-    def flat(annotator, preference):
-        return {"id": 17, **DATA, "overall": preference, "annotator": annotator, "annotation_id": annotator}
+    def flat(annotator, **answer):
+        return {"id": 17, **DATA, **answer, "annotator": annotator, "annotation_id": annotator}
 
-    entries = read(export(flat(1, "A"), flat(2, "B"), flat("x@y.example", "tie")))
-    [record] = tasks(entries)
+    as_list = flat(3, pw=[{"selected": "left"}])
+    raters = flat(1, overall="A"), flat(2, overall="B"), flat("x@y.example", overall="tie")
+    [record] = tasks(read(export(*raters)))
     assert [judgment.answers[0].choice for judgment in record.judgments] == [SECOND, FIRST, TIE]
     assert record.judgments[0].rater == "label-studio:1"
-
-
-def test_a_flat_record_may_hold_lists_of_results(export):
-    flat = {"id": 17, **DATA, "pw": [{"selected": "left"}], "annotator": 1, "annotation_id": 1}
-    [record] = tasks(read(export(flat)))
+    [record] = tasks(read(export(as_list)))
     assert record.judgments[0].answers[0].choice == SECOND
 
 

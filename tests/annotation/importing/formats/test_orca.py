@@ -39,22 +39,24 @@ def test_a_key_names_the_item_and_the_system(orca_file):
     assert record.external_id == "clip_07_M2_1"
 
 
-def test_each_rating_is_a_judgment_of_somebody_unnamed(orca_file):
-    [record] = read(orca_file({"x_M1_0": {"ratings": [1, 5, 5], "feedback": [None, None, None]}}))
-    assert [j.rater for j in record.judgments] == ["", "", ""]
-    assert [j.answers[0].value for j in record.judgments] == [1.0, 5.0, 5.0]
-
-
-def test_letters_are_codes_and_sentences_are_remarks(orca_file):
-    feedback = [["a", "E"], ["r", "The reference is a guess."]]
-    [record] = read(orca_file({"x_M1_0": {"feedback": feedback}}))
-    assert [j.codes for j in record.judgments] == [("A", "E"), ("R",)]
-    assert [j.comment for j in record.judgments] == ["", "The reference is a guess."]
-
-
-def test_feedback_without_a_rating_is_kept_and_an_empty_place_is_nobody(orca_file):
-    [record] = read(orca_file({"x_M1_0": {"ratings": [None, None], "feedback": [["e"], None]}}))
-    assert [(j.codes, j.answers) for j in record.judgments] == [(("E",), ())]
+@pytest.mark.parametrize(
+    ("ratings", "feedback", "judgments"),
+    [
+        ([1, 5, 5], [None, None, None], [([1.0], (), ""), ([5.0], (), ""), ([5.0], (), "")]),
+        pytest.param(
+            [4, 4],
+            [["a", "E"], ["r", "The reference is a guess."]],
+            [([4.0], ("A", "E"), ""), ([4.0], ("R",), "The reference is a guess.")],
+            id="letters are codes and sentences are remarks",
+        ),
+        pytest.param([None, None], [["e"], None], [([], ("E",), "")], id="an empty place is nobody"),
+    ],
+)
+def test_each_rating_or_feedback_is_a_judgment_of_somebody_unnamed(orca_file, ratings, feedback, judgments):
+    [record] = read(orca_file({"x_M1_0": {"ratings": ratings, "feedback": feedback}}))
+    assert {j.rater for j in record.judgments} == {""}
+    stored = [([answer.value for answer in j.answers], j.codes, j.comment) for j in record.judgments]
+    assert stored == judgments
 
 
 def test_a_folder_is_all_its_files_of_either_generation(orca_file, lines, tmp_path):

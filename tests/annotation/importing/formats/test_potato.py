@@ -39,13 +39,9 @@ def say(project, labels, user="ann"):
 
 def test_users_are_raters_and_instances_tasks(project):
     entries = read(project)
-    said = {
-        (record.candidates[0].text, judgment.rater): judgment.answers[0].value
-        for record in tasks(entries)
-        for judgment in record.judgments
-    }
+    votes = [(record.candidates[0].text, vote) for record in tasks(entries) for vote in record.judgments]
     assert len(tasks(entries)) == 3
-    assert said == {
+    assert {(text, vote.rater): vote.answers[0].value for text, vote in votes} == {
         ("Two bells ring.", "potato:ann"): 5,
         ("Two bells ring.", "potato:5bffe7b177da448d"): 4,
         ("Three, I believe.", "potato:ann"): 1,
