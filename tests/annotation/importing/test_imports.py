@@ -43,7 +43,7 @@ def test_it_writes_items_candidates_tasks_raters_and_judgments(study, tmp_path):
     check_counters(study)
 
 
-def test_one_bad_row_keeps_everything_out_unless_bad_rows_are_left_out(study, tmp_path, settings):
+def test_one_bad_row_keeps_everything_out(study, tmp_path, settings):
     sounds.tone(tmp_path / "a.wav")
     before = counted()
     source = write(
@@ -58,8 +58,12 @@ def test_one_bad_row_keeps_everything_out_unless_bad_rows_are_left_out(study, tm
     assert all(problem["remedy"] for problem in job.report["problems"])
     assert counted() == before
     assert files(settings) == []
+
+
+def test_bad_rows_can_be_left_out(study, tmp_path):
+    source = write(tmp_path / "x.csv", {}, {"item_id": "i2", "question": "correctness", "value": 9})
     job = bring(study, source, skip_bad_rows=True)
-    assert (job.state, job.report["n_problems"], Task.objects.count()) == ("done", 2, 1)
+    assert (job.state, job.report["n_problems"], Task.objects.count()) == ("done", 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ def test_a_failure_is_told_to_its_owner():
 def test_a_crash_is_logged_and_tried_again():
     job = make("crash")
     with pytest.raises(RuntimeError):
-        run(job)
+        jobs.run(job.pk)
+    job.refresh_from_db()
     assert (job.state, job.attempts) == ("running", 1)
     assert job.lease_expires_at <= timezone.now()
 
