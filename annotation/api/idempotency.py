@@ -88,8 +88,8 @@ def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], perfor
             )
             response["Retry-After"] = "1"
             return response
-        kept = KeptAnswer.objects.filter(user=user, name=name, created_at__gt=timezone.now() - KEPT_FOR)
-        stored = kept.first()
+        unexpired = KeptAnswer.objects.filter(user=user, name=name, created_at__gt=timezone.now() - KEPT_FOR)
+        stored = unexpired.first()
         if stored is not None and _is_still_visible(user, kwargs):
             return _replay(stored, digest)
         response = perform()

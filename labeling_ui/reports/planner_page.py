@@ -47,20 +47,20 @@ PUBLISHED_SOURCES: dict[tuple[str, bool], Promise] = {
 
 def plan_sentence(result: PlanResult) -> str:
     """The answer, first of all as words."""
-    asked, plan = result.asked, result.plan
+    request, plan = result.asked, result.plan
     if plan.design is None:
         return look_up(SENTENCES[plan.reason or "too_many"])
     design = plan.design
     numbers = {
         "votes": count(design.votes),
-        "systems": count(asked.systems),
+        "systems": count(request.systems),
         "items": count(design.items),
         "outputs": count(design.outputs),
         "overlap": count(design.overlap),
         "raters": count(design.raters),
-        "each": count(asked.votes_per_rater),
+        "each": count(request.votes_per_rater),
     }
-    return _sentence(asked, blocks=design.blocks) % numbers
+    return _sentence(request, blocks=design.blocks) % numbers
 
 
 def _sentence(request: PlanRequest, *, blocks: int) -> str:
@@ -87,10 +87,10 @@ def _sentence(request: PlanRequest, *, blocks: int) -> str:
 
 def plan_notes(result: PlanResult) -> list[str]:
     """What else is worth saying of the answer."""
-    sentences, plan, asked = [], result.plan, result.asked
+    sentences, plan = [], result.plan
     if plan.reached is not None:
         one_vote = result.majority.one_vote if result.majority else None
-        sentences.append(_precision_sentence(asked, plan.reached, one_vote=one_vote))
+        sentences.append(_precision_sentence(result.asked, plan.reached, one_vote=one_vote))
     if result.hours is not None:
         sentences.append(_("Raters' time: some %(time)s.") % {"time": duration(result.hours * 3600)})
     if plan.design_effect is not None and plan.design_effect > 1.005:

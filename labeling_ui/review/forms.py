@@ -62,8 +62,8 @@ class QueueForm(forms.Form):
         values: dict[str, list[str]] = {}
         for name, value in strata:
             values.setdefault(name, []).append(value)
-        for name, found in values.items():
-            choices = [("", _("Any")), *((value, value) for value in found)]
+        for name, offered in values.items():
+            choices = [("", _("Any")), *((value, value) for value in offered)]
             self.fields[f"strata.{name}"] = forms.ChoiceField(label=name, required=False, choices=choices)
 
     @property

@@ -8,7 +8,6 @@ import pytest
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from analytics.models import Release
 from analytics.overview import figures
 from analytics.reports.document import document_json
 from analytics.reports.sections.material import ReportSettings
@@ -23,6 +22,7 @@ from tests.analytics.votes import vote
 from tests.annotation.importing.reviewing import case as flagged
 from tests.e2e.test_accessibility import check_widths
 from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
+from tests.labeling_ui.cases import released
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -65,7 +65,8 @@ def fill(study: Study) -> None:
 def test_every_page_of_those_who_run_a_study(looked_at, boss):
     study = Study.objects.get(slug="ratings")
     reported(Study.objects.get(slug="pairs"))
-    released(study)
+    changes = {"judgments": {"added": {"rows": 3, "why": {"new vote": 3}}}}
+    released(study, differences={"since": 3, "tables": changes}, file="releases/x.zip", file_bytes=4096)
     for path in (
         "empty",
         "ratings",
@@ -119,21 +120,6 @@ def reported(study: Study) -> None:
     document = study_report(study, settings, language="en", progress=lambda done: None)
     fields = {"report": document_json(document), "finished_at": timezone.now()}
     Job.objects.create(kind="report", study=study, params={}, state="done", **fields)
-
-
-def released(study: Study) -> None:
-    manifest = {
-        "cut": {"date": "2026-04-01", "wishes": {"note": ""}, "horizon": {"rater_withdrawals": 0}},
-        "left_out": {"judgments": 10, "counted": 9, "excluded": {"careless": 1}},
-        "configs": {"judgments": {"rows": 10}},
-        "files": {"data/judgments/train-00000-of-00001.parquet": {"bytes": 2048}},
-        "code_version": "abc",
-    }
-    told = {"judgments": {"added": {"rows": 3, "why": {"new vote": 3}}}}
-    Release.objects.create(
-        study=study, number=1, manifest=manifest, sha256="ab" * 32, differences={"since": 3, "tables": told},
-        file="releases/x.zip", file_bytes=4096,
-    )  # fmt: skip
 
 
 def test_every_page_about_models(looked_at, signed_in):

@@ -1,9 +1,10 @@
-"""A flagged item of a study, with raters who disagree about it, a model's score and an expert."""
+"""A flagged item of a study, with raters who disagree about it, a model's score and an expert; and a release."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analytics.models import Release
 from annotation.models import Judgment, ReviewCase, Study, System, Task, User
 from annotation.models.people import Role
 from annotation.rating import judgments, leases
@@ -67,3 +68,16 @@ def judged(found: Flagged, *, value: float = 3) -> Judgment:
     blind_judgments.judge_blind(found.expert, found.case.pk, rating(value, comment="my own words"))
     found.case.refresh_from_db()
     return Judgment.objects.get(origin=Judgment.Origin.EXPERT, task=found.task)
+
+
+def released(study: Study, **fields) -> Release:
+    """A release as the record of one."""
+    cut = {"date": "2026-04-01", "wishes": {"note": "for the paper"}, "horizon": {"rater_withdrawals": 0}}
+    manifest = {
+        "cut": cut,
+        "left_out": {"judgments": 3, "counted": 2, "excluded": {"careless": 1}},
+        "configs": {"judgments": {"rows": 3}},
+        "files": {"data/judgments/train-00000-of-00001.parquet": {"bytes": 2048}},
+        "code_version": "abc",
+    }
+    return Release.objects.create(study=study, number=1, manifest=manifest, sha256="ab" * 32, **fields)

@@ -37,21 +37,19 @@ def test_a_rater_who_has_not_begun_starts(client, study):
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
-    [("paused", "has been paused"), ("draft", "not open for rating yet"), ("closed", "Thank you")],
+    ("model", "state", "sentence"),
+    [
+        (Study, "paused", "has been paused"),
+        (Study, "draft", "not open for rating yet"),
+        (Study, "closed", "Thank you"),
+        (Rater, "paused", "Ask the researcher who invited you."),
+    ],
 )
-def test_a_study_that_is_not_running_offers_no_work(client, study, state, said):
-    Study.objects.update(state=state)
-    page = page_of(client, member(study))
-    assert said in page
-    assert reverse("work", args=[study.slug]) not in page
-
-
-def test_a_paused_rater_is_told_whom_to_ask(client, study):
+def test_a_study_or_a_rater_at_rest_is_offered_no_work_and_told_why(client, study, model, state, sentence):
     user = member(study)
-    Rater.objects.update(state="paused")
+    model.objects.update(state=state)
     page = page_of(client, user)
-    assert "Ask the researcher who invited you." in page
+    assert sentence in page
     assert reverse("work", args=[study.slug]) not in page
 
 

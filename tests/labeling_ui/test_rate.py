@@ -27,6 +27,14 @@ def urls(study):
     return {name: reverse(name, args=[study.slug]) for name in ("guidelines", "work")}
 
 
+@pytest.fixture
+def at_work(client, study, urls):
+    """A rater who has read the guidelines."""
+    client.force_login(member(study))
+    client.post(urls["guidelines"])
+    return client
+
+
 def workbench_data(page: str) -> dict:
     found = re.search(r'<script id="workbench-data" type="application/json">(.*?)</script>', page, re.DOTALL)
     assert found
@@ -40,11 +48,9 @@ def test_a_rater_reads_the_guidelines_once_before_the_work(client, study, urls):
     assert client.get(urls["work"]).status_code == 200
 
 
-def test_a_new_version_of_the_protocol_is_read_again(client, study, urls):
-    client.force_login(member(study))
-    client.post(urls["guidelines"])
+def test_a_new_version_of_the_protocol_is_read_again(at_work, study, urls):
     protocols.add_protocol_version(study, preset="orca", actor=None)
-    assert client.get(urls["work"]).url == urls["guidelines"]
+    assert at_work.get(urls["work"]).url == urls["guidelines"]
 
 
 def test_who_has_judged_by_these_guidelines_knows_them_in_any_browser(client, study, urls):
@@ -96,37 +102,27 @@ def test_a_study_without_a_protocol_says_so(client, study, urls):
         assert "no protocol yet" in answer.text
 
 
-def test_the_workbench_gets_its_protocol_and_addresses(client, study, urls):
-    client.force_login(member(study))
-    client.post(urls["guidelines"])
-    data = workbench_data(client.get(urls["work"]).text)
+def test_the_workbench_gets_its_protocol_and_addresses_and_is_never_kept_by_a_cache(at_work, urls):
+    answer = at_work.get(urls["work"])
+    assert "no-store" in answer["Cache-Control"]
+    data = workbench_data(answer.text)
     assert data["protocol"]["number"] == 1
     assert data["protocol"]["definition"]["key"] == "orca"
     assert data["progress"] == {"done": 0, "tasks": 1}
     assert data["urls"]["assignments"] == "/api/v1/assignments/"
 
 
-def test_the_workbench_speaks_the_language_that_was_chosen(client, study, urls):
-    client.force_login(member(study))
-    client.post(urls["guidelines"])
-    client.post(reverse("set_language"), {"language": "zh-hans"})
-    page = client.get(urls["work"]).text
+def test_the_workbench_speaks_the_language_that_was_chosen(at_work, urls):
+    at_work.post(reverse("set_language"), {"language": "zh-hans"})
+    page = at_work.get(urls["work"]).text
     data = workbench_data(page)
     assert '<html lang="zh-hans" dir="ltr">' in page
     assert data["language"] == "zh-hans"
     (address,) = re.findall(r'<script src="(/javascript-texts/[^"]*)"', page)
-    assert json.dumps({"Sending…": "正在发送…"})[1:-1] in client.get(address).text
+    assert json.dumps({"Sending…": "正在发送…"})[1:-1] in at_work.get(address).text
 
 
-def test_the_workbench_is_never_kept_by_a_cache(client, study, urls):
-    client.force_login(member(study))
-    client.post(urls["guidelines"])
-    assert "no-store" in client.get(urls["work"])["Cache-Control"]
-
-
-def test_no_page_carries_script_or_style_of_its_own(client, study, urls):
-    client.force_login(member(study))
-    client.post(urls["guidelines"])
+def test_no_page_carries_script_or_style_of_its_own(at_work, urls):
     for url in (reverse("home"), *urls.values()):
-        page = client.get(url).text
+        page = at_work.get(url).text
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*(src=|application/json))", page)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from analytics.models import Release
 from annotation.jobs import jobs
 from annotation.models import Job, Judgment, Rater, RaterWithdrawal, Study, Task
 from tests import factories
 from tests.annotation.importing.reviewing import vote
+from tests.labeling_ui.cases import released
 
 pytestmark = pytest.mark.django_db
 
@@ -24,19 +24,6 @@ def researcher(study, client):
     user = factories.member(study, "researcher")
     client.force_login(user)
     return user
-
-
-def made(study: Study, **fields) -> Release:
-    """A release as the record of one."""
-    cut = {"date": "2026-04-01", "wishes": {"note": "for the paper"}, "horizon": {"rater_withdrawals": 0}}
-    manifest = {
-        "cut": cut,
-        "left_out": {"judgments": 3, "counted": 2, "excluded": {"careless": 1}},
-        "configs": {"judgments": {"rows": 3}},
-        "files": {"data/judgments/train-00000-of-00001.parquet": {"bytes": 2048}},
-        "code_version": "abc",
-    }
-    return Release.objects.create(study=study, number=1, manifest=manifest, sha256="ab" * 32, **fields)
 
 
 def test_a_release_is_asked_for_with_what_its_card_is_to_say(client, study, researcher):
@@ -55,7 +42,7 @@ def test_a_release_is_asked_for_with_what_its_card_is_to_say(client, study, rese
 
 def test_a_release_says_what_it_holds_and_what_is_other(client, study, researcher):
     told = {"since": 0, "tables": {"judgments": {"removed": {"rows": 4, "why": {"rater withdrawn": 4}}}}}
-    made(study, differences={**told, "since": 7})
+    released(study, differences={**told, "since": 7})
     page = client.get(reverse("release", args=["here", 1])).text
     for text in ("for the paper", "ab" * 32, "Excluded: careless", "rater withdrawn (4)", "release 7"):
         assert text in page
@@ -63,7 +50,7 @@ def test_a_release_says_what_it_holds_and_what_is_other(client, study, researche
 
 
 def test_one_that_could_not_be_compared_does_not_look_like_the_first(client, study, researcher):
-    made(study, differences={"since": 7, "unknown": "no_file"})
+    released(study, differences={"since": 7, "unknown": "no_file"})
     page = client.get(reverse("release", args=["here", 1])).text
     assert "release 7" in page
     assert "Not known: that release had no file any more" in page
@@ -71,7 +58,7 @@ def test_one_that_could_not_be_compared_does_not_look_like_the_first(client, stu
 
 
 def test_one_whose_rater_has_withdrawn_is_marked_wherever_it_is_named(client, study, researcher):
-    made(study)
+    released(study)
     gone = Rater.objects.create(study=study, pseudonym="R-GONE", state="withdrawn")
     RaterWithdrawal.objects.create(rater=gone, mode="removed")
     for page in (reverse("releases", args=["here"]), reverse("release", args=["here", 1])):
@@ -103,7 +90,7 @@ def test_nobody_is_withdrawn_by_accident_and_who_is_has_a_certificate(client, st
 
 
 def test_the_finished_job_names_its_tables_whatever_they_are_called(client, study, researcher):
-    report = {"release": made(study).number, "rows": {"judgments": 3, "items": 1234}}
+    report = {"release": released(study).number, "rows": {"judgments": 3, "items": 1234}}
     job = Job.objects.create(kind="release", study=study, params={}, state="done", report=report)
     page = client.get(reverse("job", args=[job.pk])).text
     assert "<code>items</code>" in page

@@ -22,10 +22,14 @@ def found() -> Flagged:
     return flagged()
 
 
-def opened(user, case, **query):
+def browser(user) -> Client:
     client = Client()
     client.force_login(user)
-    return client.get(reverse("desk", args=[case.pk]), query)
+    return client
+
+
+def opened(user, case, **query):
+    return browser(user).get(reverse("desk", args=[case.pk]), query)
 
 
 def words(response) -> str:
@@ -40,8 +44,7 @@ def propose(found: Flagged, text: str = "What is ringing?"):
 
 def test_before_the_expert_has_judged_nothing_of_the_rest_is_sent(found):
     propose(found, "The draft says xylophone.")
-    client = Client()
-    client.force_login(found.expert)
+    client = browser(found.expert)
     page = client.get(reverse("desk", args=[found.case.pk]))
     briefing = client.get(reverse("api_blind", args=[found.case.pk]))
     sent = words(page) + words(briefing)
@@ -96,8 +99,7 @@ def test_to_others_there_is_no_such_case(found, role):
 def test_what_experts_do_at_the_desk_nobody_else_does(found):
     people = {403: member(found.study, Role.RESEARCHER), 404: member(found.study)}
     for status, user in people.items():
-        client = Client()
-        client.force_login(user)
+        client = browser(user)
         assert client.post(reverse("leave_case", args=[found.case.pk])).status_code == status
         assert client.post(reverse("case_drafts", args=[found.case.pk, "question"])).status_code == status
     for name in ("desk", "leave_case"):
@@ -115,9 +117,7 @@ def test_a_decided_case_is_read_only_and_can_be_taken_back_from_its_own_page(fou
 
 
 def leave(user, case, **data):
-    client = Client()
-    client.force_login(user)
-    return client.post(reverse("leave_case", args=[case.pk]), {"to": "next", **data})
+    return browser(user).post(reverse("leave_case", args=[case.pk]), {"to": "next", **data})
 
 
 def test_going_on_leads_to_the_next_case_with_word_of_the_one_before(found):
@@ -157,8 +157,7 @@ def test_the_end_of_the_queue_leads_to_the_case_that_can_still_be_taken_back(fou
 def test_a_draft_is_rejected_from_its_field_and_is_marked_so(found):
     draft = propose(found)
     judged(found)
-    client = Client()
-    client.force_login(found.expert)
+    client = browser(found.expert)
     path = reverse("case_drafts", args=[found.case.pk, "question"])
     assert "data-reject" in words(client.get(path))
     part = words(client.post(path, {"reject": draft.pk}))
