@@ -79,7 +79,6 @@ def render_part(
 
 
 def attachment(content: bytes | str, *, name: str, content_type: str) -> HttpResponse:
-    """A file to save under a name."""
     response = HttpResponse(content, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

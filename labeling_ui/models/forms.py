@@ -166,7 +166,6 @@ def strata_choices(parts: StudyParts) -> list[tuple[str, str]]:
 
 
 def chosen_strata(choices: list[str]) -> dict[str, list[str]]:
-    """By stratum the values wanted."""
     strata: dict[str, list[str]] = {}
     for pair in choices:
         key, _equals, value = pair.partition("=")

@@ -154,50 +154,34 @@ def scorer_line(row: ScorerRow, scored: ScorerCoverage) -> ScorerLine:
 HISTOGRAM_HEIGHT = 96
 
 
-@dataclass(frozen=True)
-class Column:
-    """`x` and `width` are in per cent of the drawing, `y` and `height` in its own units."""
-
-    x: float
-    width: float
-    y: float
-    height: float
-    n: int
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Histogram:
-    distribution: ScoreDistribution
-    columns: tuple[Column, ...]
-    mean_at: float
-
-
-def histograms(distributions: Sequence[ScoreDistribution], *, first: Sequence[str] = ()) -> list[Histogram]:
+def histograms(
+    distributions: Sequence[ScoreDistribution], *, first: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """One for each output: those named `first` in that order, the others by name."""
     places = {output: place for place, output in enumerate(first)}
     rows = sorted(distributions, key=lambda row: (places.get(row.output, len(places)), row.output))
     return [_histogram(row) for row in rows]
 
 
-def _histogram(distribution: ScoreDistribution) -> Histogram:
+def _histogram(distribution: ScoreDistribution) -> dict[str, Any]:
+    """Columns with `x` and `width` in per cent of the drawing, `y` and `height` in its own units."""
     step, tallest = 100 / len(distribution.bins), max(distribution.bins)
     span = distribution.high - distribution.low
-    columns = tuple(
-        Column(
-            x=index * step,
-            width=step,
-            y=round(HISTOGRAM_HEIGHT - _column_height(n, tallest), 2),
-            height=_column_height(n, tallest),
-            n=n,
-            low=distribution.low + span * index / len(distribution.bins),
-            high=distribution.low + span * (index + 1) / len(distribution.bins),
-        )
+    columns = [
+        {
+            "x": index * step,
+            "width": step,
+            "y": round(HISTOGRAM_HEIGHT - _column_height(n, tallest), 2),
+            "height": _column_height(n, tallest),
+            "n": n,
+            "low": distribution.low + span * index / len(distribution.bins),
+            "high": distribution.low + span * (index + 1) / len(distribution.bins),
+        }
         for index, n in enumerate(distribution.bins)
         if n
-    )
-    return Histogram(distribution, columns, round(100 * (distribution.mean - distribution.low) / span, 2))
+    ]
+    mean_at = round(100 * (distribution.mean - distribution.low) / span, 2)
+    return {"distribution": distribution, "columns": columns, "mean_at": mean_at}
 
 
 def _column_height(n: int, tallest: int) -> float:

@@ -98,7 +98,6 @@ def _form_and_field(path: str, options: OptionsForm, plan: PlanForm) -> tuple[Fo
 
 @live_page
 def learned_model(request: HttpRequest, model_id: int) -> HttpResponse:
-    """A version's page; only the part that moves when that part asks for itself."""
     model = learned_model_of(request.user, model_id)
     run = latest_scoring_run(model) if model.scorer_id else None
     context = {
@@ -119,7 +118,6 @@ def learned_model(request: HttpRequest, model_id: int) -> HttpResponse:
 @login_required
 @require_safe
 def learned_record(request: HttpRequest, model_id: int) -> HttpResponse:
-    """The training record as a file."""
     model = learned_model_of(request.user, model_id)
     if not model.record:
         raise Http404

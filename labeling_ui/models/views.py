@@ -55,7 +55,6 @@ VERSIONS_SHOWN = 50
 
 @live_page
 def models(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page; only the part that moves when that part asks for itself."""
     study = access.managed_study(request.user, slug)
     under_way = ScoringRun.objects.filter(study=study, state__in=ScoringRun.UNFINISHED).order_by("-pk")
     recent = ScoringRun.objects.filter(study=study).exclude(state__in=ScoringRun.UNFINISHED).order_by("-pk")
@@ -100,14 +99,12 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _form_and_field(path: str, options: OptionsForm, scope: ScopeForm) -> tuple[Form, str]:
-    """Where a problem of a run stands."""
     group, name, *_rest = [*path.split("."), ""]
     return (scope if group == "filter" else options), name
 
 
 @action
 def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Let new items go without one of the scorers that they would get."""
     study = access.managed_study(request.user, slug)
     with errors_as_messages(request, Conflict):
         prescoring.remove_prescore(study, number, request.POST.get("metric", ""), actor=request.user)
@@ -147,7 +144,6 @@ def _add_prescore_only(
 
 @live_page
 def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The page; only the part that moves when that part asks for itself."""
     run = scoring_access.run_of(request.user, run_id)
     templates = run.scorer.config.get("templates", {}) if run.scorer else {}
     scored = run.is_finished and run.n_done

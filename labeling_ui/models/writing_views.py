@@ -37,7 +37,6 @@ RUNS_SHOWN = 10
 
 @live_page
 def writers(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page; only the part that moves when that part asks for itself."""
     study = access.managed_study(request.user, slug)
     runs = WritingRun.objects.filter(study=study).exclude(purpose=WritingRun.Purpose.DRAFTS)
     runs = runs.select_related("writer").order_by("-pk")
@@ -120,7 +119,6 @@ def start_writer(request: HttpRequest, slug: str, writer_id: int) -> HttpRespons
 
 @login_required
 def texts_file(request: HttpRequest, slug: str) -> HttpResponse:
-    """Texts and answers from a file."""
     study = access.managed_study(request.user, slug)
     form, problems = TextsFileForm(request.POST or None, request.FILES or None), ()
     if request.method == "POST" and form.is_valid():
@@ -162,7 +160,6 @@ def _after_text_import(request: HttpRequest, study: Study, taken: ImportedTexts)
 
 @live_page
 def writing_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The page; only the part that moves when that part asks for itself."""
     run = writing_run_of(request.user, run_id)
     faults = WRITING.count_faults(run)
     context = {

@@ -180,7 +180,6 @@ def returned(request: HttpRequest, slug: str) -> HttpResponse:
 
 @action
 def keep_returned(request: HttpRequest, slug: str, return_id: int) -> HttpResponse:
-    """The rater looked again and stays with their answer."""
     access.rater_of(request.user, slug)
     with errors_as_messages(request, Conflict):
         returns.keep_judgment(

@@ -130,7 +130,6 @@ class PlanForm(forms.Form):
 
     @property
     def sections(self) -> dict[str, list[forms.BoundField]]:
-        """The fields of the target, of the design and of the pilot."""
         return {section: [self[name] for name in names] for section, names in self._sections.items()}
 
     def clean(self) -> dict[str, Any]:
@@ -172,5 +171,4 @@ def _is_share_interval(start: PlanRequest) -> bool:
 
 
 def submitted_numbers(data: Mapping[str, str]) -> dict[str, str]:
-    """The numbers among what was sent."""
     return {name: data[name] for name in PlanForm.base_fields if name in data}

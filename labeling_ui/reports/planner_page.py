@@ -210,7 +210,6 @@ def simulation_curves(stored: Stored, request: PlanRequest) -> list[str]:
 
 
 def simulation_rows(stored: Stored) -> list[tuple[str, ...]]:
-    """The numbers of the curves."""
     return [
         (
             count(one["votes"]),

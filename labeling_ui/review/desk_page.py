@@ -304,7 +304,6 @@ class DeskPage:
 
     @property
     def returnable(self) -> list[VoteLine]:
-        """The judgments whose raters can be asked to look once more."""
         return [vote for task in self.tasks for vote in task.votes if vote.returnable]
 
     @property

@@ -232,7 +232,6 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
 
 @action
 def review_next(request: HttpRequest, slug: str) -> HttpResponse:
-    """Claim the next case that the filters let through, and go to it."""
     study_access = access.study_with_review_queue(request.user, slug)
     filters = _queue_form(study_access.study, request.POST, []).filters
     case = cases.claim_next(request.user, slug, filters)
@@ -366,7 +365,6 @@ def rules_preview(request: HttpRequest, slug: str) -> HttpResponse:
 
 @action
 def apply_rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """Look at the whole study by its rules as they are saved."""
     return _start_flagging(request, access.managed_study(request.user, slug))
 
 
@@ -439,7 +437,6 @@ def _figure_url(study: Study, key: str, extension: str) -> str:
 @login_required
 @require_safe
 def review_report_data(request: HttpRequest, slug: str) -> HttpResponse:
-    """The last report as JSON."""
     study = access.managed_study(request.user, slug)
     done, _newest = reports_review_report.latest_review_report(study)
     if done is None:
@@ -450,7 +447,6 @@ def review_report_data(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_safe
 def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """One question's histogram as an SVG file."""
     study = access.managed_study(request.user, slug)
     done, _newest = reports_review_report.latest_review_report(study)
     figure = None if done is None else histogram_figure(_review_document(study, done), key)

@@ -41,7 +41,6 @@ DEFAULT_PRESET = "cmi-pref"
 
 @login_required
 def from_files(request: HttpRequest) -> HttpResponse:
-    """Bring files that are to make a study."""
     if not request.user.may_create_studies:
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
     return _receive_upload(request, None, "labeling_ui/study/imports/from_files.html", {})
@@ -49,7 +48,6 @@ def from_files(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def import_items(request: HttpRequest, slug: str) -> HttpResponse:
-    """Bring files for a study that is there."""
     study = access.managed_study(request.user, slug)
     protocol = load_protocol(study.protocol_version_id).spec
     context = {"study": study, "protocol": protocol, "meanings": import_field_help(protocol)}
@@ -87,7 +85,6 @@ def _uploaded_files(request: HttpRequest) -> Sequence[tuple[str, File[bytes]]]:
 
 @login_required
 def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
-    """Say what the files hold, with their first rows in view."""
     files = access.upload_of(request.user, upload_id)
     request_values = request.POST or request.GET
     guessed = uploads.detect_upload_format(files)
@@ -184,7 +181,6 @@ def _start_import(
 
 @action
 def import_for_real(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    """Do what a trial import has tried, with the same file and options."""
     trial = access.job_of(request.user, job_id)
     try:
         with errors_as_messages(request, Conflict):

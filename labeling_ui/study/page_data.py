@@ -65,29 +65,7 @@ class SystemRow:
     strength: float | None = None
 
 
-@dataclass(frozen=True)
-class QuestionCard:
-    key: str
-    title: str
-    level: str
-    compares: bool
-    alpha: float | None
-    ci: tuple[float, float] | None
-    interval: Interval | None
-    reason: str
-    as_stored: float | None
-    percent: float | None
-    units: int
-    pairable_units: int
-    ratings: int
-    raters: str
-    versions_left_out: str
-    first_votes: int | None
-    histogram: tuple[Bar, ...]
-    systems: tuple[SystemRow, ...]
-
-
-def question_cards(overview: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
+def question_cards(overview: StudyOverview, protocol: Protocol) -> list[dict[str, Any]]:
     return [_question_card(question, protocol.question(question.key)) for question in overview.questions]
 
 
@@ -110,32 +88,32 @@ def stopped_early(overview: StudyOverview, protocol: Protocol) -> dict[str, Any]
     return {"figure": figure, "title": title, "by_votes": list(_bars(counts))}
 
 
-def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard:
+def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> dict[str, Any]:
     result = question.agreement
     # Which candidate of a comparison is stored first is arbitrary: what leads must not depend on it.
     leading = result.get("symmetric", result)
     ci = None if leading["ci95"] is None else (leading["ci95"][0], leading["ci95"][1])
     compares = question.kind == "preference"
-    return QuestionCard(
-        key=question.key,
-        title=question.title if spec is None else in_language(spec.title),
-        level=str(MEASUREMENT_LEVEL_LABELS[leading["level"]]),
-        compares=compares,
-        alpha=leading["alpha"],
-        ci=ci,
-        interval=None if leading["alpha"] is None else _interval(leading["alpha"], ci),
-        reason=reason_sentence(leading["reason"]) or "",
-        as_stored=result["alpha"] if leading is not result and result["level"] == "nominal" else None,
-        percent=result["percent_agreement"],
-        units=result["units"],
-        pairable_units=result["pairable_units"],
-        ratings=result["ratings"],
-        raters=_rater_count_text(result),
-        first_votes=result.get("first_votes"),
-        versions_left_out=", ".join(map(str, result["protocol_versions_left_out"])),
-        histogram=() if compares else tuple(_bars(_labelled_histogram(question, spec))),
-        systems=tuple(_win_rates(question) if compares else _mean_ratings(question, spec)),
-    )
+    return {
+        "key": question.key,
+        "title": question.title if spec is None else in_language(spec.title),
+        "level": str(MEASUREMENT_LEVEL_LABELS[leading["level"]]),
+        "compares": compares,
+        "alpha": leading["alpha"],
+        "ci": ci,
+        "interval": None if leading["alpha"] is None else _interval(leading["alpha"], ci),
+        "reason": reason_sentence(leading["reason"]) or "",
+        "as_stored": result["alpha"] if leading is not result and result["level"] == "nominal" else None,
+        "percent": result["percent_agreement"],
+        "units": result["units"],
+        "pairable_units": result["pairable_units"],
+        "ratings": result["ratings"],
+        "raters": _rater_count_text(result),
+        "first_votes": result.get("first_votes"),
+        "versions_left_out": ", ".join(map(str, result["protocol_versions_left_out"])),
+        "histogram": () if compares else tuple(_bars(_labelled_histogram(question, spec))),
+        "systems": tuple(_win_rates(question) if compares else _mean_ratings(question, spec)),
+    }
 
 
 def _interval(alpha: float, ci: tuple[float, float] | None) -> Interval:

@@ -108,7 +108,6 @@ PROBLEM_COLUMNS = ("row", "field", "problem", "remedy")
 
 @live_page
 def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    """The page; only the part that moves when that part asks for itself."""
     job = access.job_of(request.user, job_id)
     problems = job.report.get("problems", [])
     context = {
@@ -129,7 +128,6 @@ cancel_job = button(access.job_of, jobs.cancel, to="job", of="job_id")
 @login_required
 @require_safe
 def job_problems(request: HttpRequest, job_id: uuid.UUID) -> StreamingHttpResponse:
-    """The rows that an import found fault with, as CSV."""
     job = access.job_of(request.user, job_id)
     response = StreamingHttpResponse(_problems_csv(job), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="problems-{job.pk}.csv"'

@@ -240,7 +240,8 @@ def test_settings_part_of_the_study_and_version_are_shown(signed_in, study):
 def test_scores_are_drawn_for_each_output(signed_in, study):
     run = scored(study, {"plain": [0.0, 0.5, 1.0], "degrees": [-3.5, 2.0, 2.0]})
     degrees, plain = (
-        one.distribution for one in signed_in.get(reverse("scoring_run", args=[run.pk])).context["histograms"]
+        one["distribution"]
+        for one in signed_in.get(reverse("scoring_run", args=[run.pk])).context["histograms"]
     )
     assert (plain.output, plain.n, plain.mean, plain.sd) == ("plain", 3, 0.5, 0.5)
     assert (plain.low, plain.high) == (0.0, 1.0)
@@ -251,8 +252,8 @@ def test_scores_are_drawn_for_each_output(signed_in, study):
 def test_one_score_or_equal_scores_are_drawn_too(signed_in, study):
     run = scored(study, {"words": [7.0]})
     (one,) = signed_in.get(reverse("scoring_run", args=[run.pk])).context["histograms"]
-    assert (one.distribution.low, one.distribution.high, one.distribution.sd) == (7.0, 8.0, None)
-    assert [column.n for column in one.columns] == [1]
+    assert (one["distribution"].low, one["distribution"].high, one["distribution"].sd) == (7.0, 8.0, None)
+    assert [column["n"] for column in one["columns"]] == [1]
 
 
 def test_scores_are_drawn_once_the_run_has_finished(signed_in, study):
