@@ -25,7 +25,8 @@ def test_it_leads_from_sign_in_through_the_guidelines_to_three_stored_comparison
         page.get_by_text(f"{done} of 3 done", exact=True).wait_for()
         seen.add(studies.prompt_shown(page))
         studies.answer_comparison(page)
-        studies.finish(page)
+        studies.submit(page)
+    page.get_by_role("heading", name="Thank you").wait_for()
     assert page.get_by_role("main").get_by_text("3 of 3 done").is_visible()
     assert len(seen) == 3
     assert Judgment.objects.filter(effective=True).count() == 3

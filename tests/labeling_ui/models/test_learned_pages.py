@@ -10,7 +10,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import TestCase
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from analytics.reports import learned_comparison
 from annotation.jobs import jobs
@@ -277,6 +277,7 @@ class TestComparison(Pages):
         assert self.client.get(reverse("comparison", args=["s", job.pk])).status_code == 404
 
 
+@translation.override("en")  # whatever page was asked for before
 def test_curves_of_one_thing_share_a_drawing_and_long_ones_are_thinned():
     curves = {
         "dev loss": [[0, 2.0]],
