@@ -149,16 +149,15 @@ def _separate(read: Mapping[str, pa.Array], run: Sequence[Column]) -> list[Any]:
 
 def _joined_texts(pieces: Sequence[Any]) -> pa.Array:
     """Texts that are the same in each row, and arrays of those that are not, in one."""
-    told: list[Any] = []
-    for same, run in groupby(pieces, lambda piece: isinstance(piece, str)):
+    joined: list[Any] = []
+    for is_text, run in groupby(pieces, lambda piece: isinstance(piece, str)):
         members = list(run)
-        told += ["".join(members)] if same else members
-    return pc.binary_join_element_wise(*told, "")
+        joined += ["".join(members)] if is_text else members
+    return pc.binary_join_element_wise(*joined, "")
 
 
 def _combined(alike: Sequence[pa.DictionaryArray], run: Sequence[Column]) -> pa.Array:
     """One array, with what is written for a combination wherever it occurs. `alike` have what is missing as a value."""
-    told = {column.name: values for column, values in zip(run, alike, strict=True)}
     which = np.zeros(len(alike[0]), np.int64)
     size = 1
     for values in alike:
@@ -173,7 +172,7 @@ def _combined(alike: Sequence[pa.DictionaryArray], run: Sequence[Column]) -> pa.
     like = combination.indices
     one = np.empty(len(combination.dictionary), np.int64)
     one[like.to_numpy()] = np.arange(len(like))  # any row with it does
-    once = {name: values.take(pa.array(one)) for name, values in told.items()}
+    once = {column.name: values.take(pa.array(one)) for column, values in zip(run, alike, strict=True)}
     return _joined_texts(_separate(once, run)).take(like)
 
 

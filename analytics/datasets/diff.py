@@ -5,12 +5,11 @@ Memory: a part of both releases' rows, whatever their number (`diff`), with the 
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -45,15 +44,16 @@ def table_parts(
     Memory: one part of both.
     """
     names = [*key, *watched]
+    schema = pa.schema([(name, pa.string()) for name in names])
     starts = _part_starts([path for path in (before, after) if path.exists()], key[0], names)
     with tempfile.TemporaryDirectory() as scratch:
         sides = [Path(scratch) / side for side in ("before", "after")]
         for path, folder in zip((before, after), sides, strict=True):
             folder.mkdir()
             if path.exists():
-                _partition(path, folder, starts, key[0], names)
+                _partition(path, folder, starts, key[0], schema)
         for number in range(len(starts) + 1):
-            old, new = (_part(folder / str(number), names) for folder in sides)
+            old, new = (_part(folder / str(number), schema) for folder in sides)
             yield old, new
 
 
@@ -69,13 +69,12 @@ def _part_starts(paths: Sequence[Path], first: str, names: Sequence[str]) -> lis
     return sorted(set(weighed[every::every]), key=str.encode)
 
 
-def _partition(path: Path, folder: Path, starts: Sequence[str], first: str, names: Sequence[str]) -> None:
+def _partition(path: Path, folder: Path, starts: Sequence[str], first: str, schema: pa.Schema) -> None:
     """Each part's rows in a file of its own."""
-    schema = _schema(names)
     options = ipc.IpcWriteOptions(compression="zstd")
     with ExitStack() as open_files:
         writers: dict[int, ipc.RecordBatchStreamWriter] = {}
-        for texts in _text_batches(path, names):
+        for texts in _text_batches(path, schema.names):
             place = pa.repeat(0, len(texts))
             for start in starts:
                 place = pc.add(place, pc.cast(pc.greater_equal(texts[first], start), pa.int64()))
@@ -86,15 +85,11 @@ def _partition(path: Path, folder: Path, starts: Sequence[str], first: str, name
                 writers[number].write_table(texts.filter(pc.equal(place, number)))
 
 
-def _part(path: Path, names: Sequence[str]) -> pa.Table:
+def _part(path: Path, schema: pa.Schema) -> pa.Table:
     if not path.exists():
-        return _schema(names).empty_table()
+        return schema.empty_table()
     with pa.OSFile(str(path)) as file, ipc.open_stream(file) as stream:
         return stream.read_all()
-
-
-def _schema(names: Sequence[str]) -> pa.Schema:
-    return pa.schema([(name, pa.string()) for name in names])
 
 
 def _text_batches(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
@@ -104,8 +99,8 @@ def _text_batches(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
             asked = {"row_groups": [group], "columns": list(names), "use_threads": False}
             for batch in file.iter_batches(_BATCH_ROWS, **asked):
                 texts = {name: pc.cast(batch[name], pa.string()) for name in names}
-                told = {name: pc.binary_join_element_wise("=", text, "") for name, text in texts.items()}
-                yield pa.table({name: pc.fill_null(cell, "-") for name, cell in told.items()})
+                cells = {name: pc.binary_join_element_wise("=", text, "") for name, text in texts.items()}
+                yield pa.table({name: pc.fill_null(cell, "-") for name, cell in cells.items()})
 
 
 # How many rows of each kind are named; all are counted.
@@ -135,8 +130,7 @@ def diff_summary(before: Path, after: Path) -> dict[str, Any]:
         reasons = counts.setdefault(one.config, {}).setdefault(one.kind, Counter())
         reasons[one.why] += 1
         if reasons.total() <= EXAMPLES:
-            shown = {"config": one.config, "kind": one.kind, "key": one.key, "why": one.why}
-            examples.append({**shown, "fields": list(one.fields)})
+            examples.append({**asdict(one), "fields": list(one.fields)})
     tables = {
         config: {
             kind: {"rows": why.total(), "why": dict(sorted(why.items()))}
@@ -147,13 +141,13 @@ def diff_summary(before: Path, after: Path) -> dict[str, Any]:
     return {"tables": tables, "examples": examples}
 
 
-def diff_text(found: dict[str, Any]) -> str:
+def diff_text(summary: dict[str, Any]) -> str:
     """A summary as lines of text."""
     lines = []
-    for config, kinds in found["tables"].items():
-        for kind, told in kinds.items():
-            why = ", ".join(f"{n} {reason}" for reason, n in told["why"].items())
-            lines.append(f"{config:<12} {kind:<8} {told['rows']:>8}  {why}")
+    for config, kinds in summary["tables"].items():
+        for kind, change in kinds.items():
+            why = ", ".join(f"{n} {reason}" for reason, n in change["why"].items())
+            lines.append(f"{config:<12} {kind:<8} {change['rows']:>8}  {why}")
     return "\n".join(lines) or "The two releases have the same rows."
 
 
@@ -212,9 +206,11 @@ def _difference(name: str, config: ReleaseTable, row: Row, *, gone: bool) -> Dif
         for side in ("old", "new")
     )
     key = {column: _cell_value(row[column]) for column in config.key}
-    if old is None or new is None:
-        kind = "added" if old is None else "removed"
-        return Difference(name, kind, key, _REASONS[kind](name, key, new or old or {}))
+    if new is None:
+        # Nothing is ever taken away but what a rater wished to have taken away.
+        return Difference(name, "removed", key, "rater withdrawn")
+    if old is None:
+        return Difference(name, "added", key, _added(name, key, new))
     fields = tuple(column for column in watched if old[column] != new[column])
     return Difference(name, "changed", key, _changed(name, old, new, fields, gone=gone), fields)
 
@@ -233,14 +229,6 @@ def _added(config: str, key: Row, row: Row) -> str:
     return "new"
 
 
-def _removed(config: str, key: Row, row: Row) -> str:
-    """Nothing is ever taken away but what a rater wished to have taken away."""
-    return "rater withdrawn"
-
-
-_REASONS: dict[str, Callable[[str, Row, Row], str]] = {"added": _added, "removed": _removed}
-
-
 def _changed(config: str, old: Row, new: Row, fields: tuple[str, ...], *, gone: bool) -> str:
     if config == "judgments":
         if "excluded" in fields:
@@ -257,20 +245,16 @@ def _changed(config: str, old: Row, new: Row, fields: tuple[str, ...], *, gone: 
         return "counts of their judgments"
     if config == "cases" and "state" in fields:
         return f"case {new['state']}"
-    return _person(old, new, fields, gone=gone)
+    return _expert_change(old, new, fields, gone=gone)
 
 
-def _person(old: Row, new: Row, fields: tuple[str, ...], *, gone: bool) -> str:
+def _expert_change(old: Row, new: Row, fields: tuple[str, ...], *, gone: bool) -> str:
     """Why a row tells more of an expert than it did, or less."""
-    told = [name for name in ("blind_judgment", "expert", "author") if name in fields]
+    names = [name for name in ("blind_judgment", "expert", "author") if name in fields]
     # The times of what was done, which are otherwise never taken back.
     times = [name for name in ("claimed_at", "decided_at", "corrected_at") if name in fields]
-    if gone and any(new[name] is None for name in [*told, *times]):
+    if gone and any(new[name] is None for name in [*names, *times]):
         return "rater withdrawn"
-    if told and old[told[0]] is None:
-        return "judged blind" if told[0] == "blind_judgment" else "named: has become a rater"
+    if names and old[names[0]] is None:
+        return "judged blind" if names[0] == "blind_judgment" else "named: has become a rater"
     return "changed"
-
-
-def diff_json(found: dict[str, Any]) -> str:
-    return json.dumps(found, ensure_ascii=False, indent=2)

@@ -46,23 +46,20 @@ def exporter(format: str) -> RecordFormat | TaskFormat | TableFormat:
     return EXPORT_FORMATS[format]
 
 
-def check_format(study: Study, format: str) -> None:
-    """Refuse what cannot be begun: no format of ours, or none that this study's trials can be written in."""
+def check_options(study: Study, *, format: str, texts: str) -> None:
+    """Refuse what cannot be begun: no format or texts of ours, or trials that cannot be written in this format."""
     chosen = exporter(format)
     if isinstance(chosen, TaskFormat) and (reason := chosen.refused(_protocol(study))):
         raise InvalidInput(reason, code="bad_format")
-
-
-def _protocol(study: Study) -> Protocol:
-    return load_protocol(study.protocol_version_id).spec
-
-
-def check_texts(texts: str) -> None:
     if texts not in TEXT_VERSIONS:
         raise InvalidInput(
             f"{texts!r} are not texts that can be asked for; use {', '.join(TEXT_VERSIONS)}.",
             code="bad_texts",
         )
+
+
+def _protocol(study: Study) -> Protocol:
+    return load_protocol(study.protocol_version_id).spec
 
 
 def write_export(
@@ -74,8 +71,7 @@ def write_export(
     of items are listed (TEXT_VERSIONS). `on_progress` gets how much is written so far, of `expected_progress`, inside
     the transaction that reads the snapshot.
     """
-    check_format(study, format)
-    check_texts(texts)
+    check_options(study, format=format, texts=texts)
     with complete_folder(out) as folder, consistent_snapshot():
         manifest = _write_files(
             folder, Study.objects.get(pk=study.pk), format=format, texts=texts, on_progress=on_progress
@@ -156,8 +152,7 @@ EXPORT_ARCHIVES = JobArchives(EXPORT_JOB, "exports", noun="export", verb="writte
 
 
 def start_export(study: Study, *, format: str, texts: str = "both", actor: User) -> Job:
-    check_format(study, format)
-    check_texts(texts)
+    check_options(study, format=format, texts=texts)
     return jobs.enqueue(EXPORT_JOB, study=study, params={"format": format, "texts": texts}, actor=actor)
 
 

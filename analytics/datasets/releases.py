@@ -58,11 +58,12 @@ def run_release(running: RunningJob) -> dict[str, Any]:
     wishes = replace(ReleaseOptions(**job.params), language=tuple(job.params["language"]))
     running.progress(0, stage="waiting")
     drawn, study = snapshot.draw_snapshot(job.study, on_wait=lambda: running.progress(0))
-    made = snapshot.study_snapshot(study, drawn, number=_next_number(study), wishes=wishes)
+    number = 1 + (study.releases.aggregate(last=Max("number"))["last"] or 0)
+    cut = snapshot.study_snapshot(study, drawn, number=number, wishes=wishes)
     with tempfile.TemporaryDirectory() as scratch:
-        out, archive = Path(scratch) / f"{study.slug}-{made.number}", Path(scratch) / "archive"
+        out, archive = Path(scratch) / f"{study.slug}-{cut.number}", Path(scratch) / "archive"
         with Heartbeat(running, total=exports.expected_rows(study)) as progress:
-            manifest = table_files.write_release(made, study, out=out, on_rows=ProgressCounter(progress).add)
+            manifest = table_files.write_release(cut, study, out=out, on_rows=ProgressCounter(progress).add)
             zip_folder(out, archive)
             differences = _differences(study, out, Path(scratch))
         return _store_release(running, study, manifest, archive, differences)
@@ -105,19 +106,17 @@ def delete_file(release: Release, *, actor: User) -> None:
 
 def preview_release(study: Study) -> Mapping[str, Any]:
     """What a release made now would tell and leave out, by the numbers of the study."""
-    said = Judgment.objects.filter(study=study).exclude(rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED)
+    judgments = Judgment.objects.filter(study=study).exclude(
+        rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
+    )
     withdrawn = RaterWithdrawal.objects.filter(rater__study=study)
     return {
-        "judgments": said.count(),
-        "excluded": said.filter(excluded=True).count(),
-        "surplus": said.filter(surplus=True).count(),
+        "judgments": judgments.count(),
+        "excluded": judgments.filter(excluded=True).count(),
+        "surplus": judgments.filter(surplus=True).count(),
         "removed": withdrawn.filter(mode=RaterWithdrawal.Mode.REMOVED).count(),
         "anonymised": withdrawn.filter(mode=RaterWithdrawal.Mode.ANONYMISED).count(),
     }
-
-
-def _next_number(study: Study) -> int:
-    return 1 + (study.releases.aggregate(last=Max("number"))["last"] or 0)
 
 
 def _differences(study: Study, out: Path, scratch: Path) -> dict[str, Any]:
@@ -131,8 +130,7 @@ def _differences(study: Study, out: Path, scratch: Path) -> dict[str, Any]:
         return {"since": before.number, "unknown": "no_file"}
     with default_storage.open(before.file) as archive:
         unzip_folder(archive, scratch / "before", wanted=diff.is_compared_file)
-    told = diff.diff_summary(next((scratch / "before").iterdir()), out)
-    return {"since": before.number, **told}
+    return {"since": before.number, **diff.diff_summary(next((scratch / "before").iterdir()), out)}
 
 
 def _store_release(
@@ -187,7 +185,7 @@ def withdrawal_certificate(rater: Rater) -> dict[str, Any]:
             "What this rater said is still being taken out; the certificate is there once it is done.",
             code="not_ready",
         )
-    told = {
+    certificate = {
         "schema": CERTIFICATE_SCHEMA,
         "study": withdrawal.rater.study.slug,
         "rater": withdrawal.rater.pseudonym,
@@ -202,8 +200,8 @@ def withdrawal_certificate(rater: Rater) -> dict[str, Any]:
         "releases_before": _releases_before(withdrawal),
         "exports_and_training_sets_before": "not given out any more",
     }
-    text = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return {**told, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    text = json.dumps(certificate, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return {**certificate, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def is_withdrawal_complete(rater: Rater) -> bool:
@@ -239,10 +237,10 @@ def managed_release(user: User, slug: str, number: int) -> Release:
     """A release of a study that this account runs."""
     study = access.managed_study(user, slug)
     # More than the column holds is no release's number.
-    found = Release.objects.select_related("study").filter(study=study, number=min(number, 2**31 - 1)).first()
-    if found is None:
+    releases = Release.objects.select_related("study")
+    if (release := releases.filter(study=study, number=min(number, 2**31 - 1)).first()) is None:
         raise NotFound
-    return found
+    return release
 
 
 # Files of a study that are written from the terminal. What leaves so is in the audit log, as what the pages

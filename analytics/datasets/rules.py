@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,29 +53,30 @@ def grouped_task(judged: JudgedTask, groups: Sequence[str]) -> GroupedTask:
         clips = [output.clip for output in judged.outputs]
         clips += [judged.content.clip, judged.content.reference_clip]
         links += [f"clip {clip.sha256}" for clip in clips if clip]
-    return GroupedTask(judged.task, tuple(links), _strata(judged.strata))
+    # As ORCA's splits have them (§5.3).
+    strata = {key: judged.strata[key] for key in _STRATA_FIRST if key in judged.strata}
+    return GroupedTask(judged.task, tuple(links), strata)
 
 
 def split_tasks(tasks: Sequence[GroupedTask], options: TrainingSetOptions) -> dict[str, str]:
     """The split of each task. The same tasks and the same seed give the same split on any machine. Raises
     TrainingSetError where they hang together in fewer groups than splits were asked for."""
     group = leak_groups(tasks)
-    grouped = [GroupedTask(one.key, one.links, one.strata, group[one.key]) for one in tasks]
-    shares = splits.Shares(*options.ratios)
-    wanted = sum(share > 0 for share in options.ratios)
-    there = len(set(group.values()))
-    if there < wanted:
+    n_groups = len(set(group.values()))
+    if n_groups < sum(share > 0 for share in options.ratios):
         kinds = " or ".join(["an item", *(f"a {kind}" for kind in options.groups)])
+        n_splits = sum(share > 0 for share in options.ratios)
         raise TrainingSetError(
             "one_group",
-            f"The {len(tasks):,} tasks with votes hang together in {there} "
-            f"{'group' if there == 1 else 'groups'}, for they share {kinds}; {wanted} splits need as many. Ask for "
-            "fewer splits (1:0:0 is train alone), or let splits share prompts, questions or clips by naming fewer "
+            f"The {len(tasks):,} tasks with votes hang together in {n_groups} "
+            f"{'group' if n_groups == 1 else 'groups'}, for they share {kinds}; {n_splits} splits need as many. Ask "
+            "for fewer splits (1:0:0 is train alone), or let splits share prompts, questions or clips by naming fewer "
             "of them to group by.",
         )
-    found = splits.split_by_group(grouped, seed=options.seed, shares=shares)
-    parts = zip(PARTS, (found.train, found.dev, found.test), strict=True)
-    return {one.key: part for part, own in parts for one in own}
+    grouped = [replace(task, group=group[task.key]) for task in tasks]
+    split = splits.split_by_group(grouped, seed=options.seed, shares=splits.Shares(*options.ratios))
+    parts = zip(PARTS, (split.train, split.dev, split.test), strict=True)
+    return {task.key: part for part, own in parts for task in own}
 
 
 def leak_groups(tasks: Sequence[GroupedTask]) -> dict[str, str]:
@@ -85,17 +86,12 @@ def leak_groups(tasks: Sequence[GroupedTask]) -> dict[str, str]:
 
 def _text_links(content: Content, groups: Sequence[str]) -> Iterator[str]:
     # Formats that ask a question ask an item's prompt where it has none.
-    asked = content.question.strip() or content.prompt
-    named = [("prompt", content.prompt), ("prompt", content.lyrics), ("question", asked)]
-    for kind, text in named:
+    question = content.question.strip() or content.prompt
+    texts = [("prompt", content.prompt), ("prompt", content.lyrics), ("question", question)]
+    for kind, text in texts:
         if kind in groups and (plain := normalised_text(text)):
             # A digest in the words' place: a million long prompts are held at once.
             yield f"{kind} {hashlib.sha256(plain.encode()).hexdigest()[:32]}"
-
-
-def _strata(strata: Mapping[str, str]) -> dict[str, str]:
-    """Modality and category, as ORCA's splits have them (§5.3)."""
-    return {key: strata[key] for key in _STRATA_FIRST if key in strata}
 
 
 # Rater weights by agreement with the other raters. Of a rater's votes paired with each
@@ -109,62 +105,40 @@ AVERAGE_PAIRS = 10
 LEAST_WEIGHT = 0.1
 
 
-@dataclass
-class VotesOfQuestion:
-    """A column each: the number of the task, the rater's name ("" for nobody's), the choice with both kinds of tie as
-    one, the confidence (None where none was told)."""
+class Vote(NamedTuple):
+    """`task` is its number; `rater` is "" for nobody's; `choice` has both kinds of tie as one."""
 
-    task: list[int] = field(default_factory=list)
-    rater: list[str] = field(default_factory=list)
-    choice: list[int] = field(default_factory=list)
-    confidence: list[float | None] = field(default_factory=list)
-
-    def add(self, task: int, rater: str, choice: int, confidence: float | None) -> None:
-        self.task.append(task)
-        self.rater.append(rater)
-        self.choice.append(choice)
-        self.confidence.append(confidence)
-
-    def only(self, tasks: Sequence[bool]) -> VotesOfQuestion:
-        """Those on the tasks that are marked."""
-        kept = [row for row, task in enumerate(self.task) if tasks[task]]
-        return VotesOfQuestion(*(_take_rows(getattr(self, one.name), kept) for one in fields(self)))
-
-    @property
-    def mean_confidence(self) -> float | None:
-        told = [one for one in self.confidence if one is not None]
-        return math.fsum(told) / len(told) if told else None
+    task: int
+    rater: str
+    choice: int
+    confidence: float | None = None
 
 
-def rater_weights(votes: VotesOfQuestion) -> dict[str, float]:
+def rater_weights(votes: Iterable[Vote]) -> dict[str, float]:
     """By rater; nobody's votes, and those of raters who share no task with others, weigh as an average one (1)."""
-    named = [number for number, rater in enumerate(votes.rater) if rater]
+    named = [vote for vote in votes if vote.rater]
     if not named:
         return {}
-    task, rater, choice = (_take_rows(column, named) for column in (votes.task, votes.rater, votes.choice))
-    found = one_left_out(np.array(task), np.array(rater), np.array(choice, dtype=float), level="nominal")
-    paired = [one for one in found if one.pairs and one.equal is not None]
-    shares = np.unique(np.array(choice), return_counts=True)[1] / len(choice)
+    task, rater, choice, _ = (np.array(column) for column in zip(*named, strict=True))
+    agreements = one_left_out(task, rater, choice.astype(float), level="nominal")
+    paired = [(one, one.equal) for one in agreements if one.pairs and one.equal is not None]
+    shares = np.unique(choice, return_counts=True)[1] / len(choice)
     chance = float((shares**2).sum())
     if not paired or chance > 1 - 1e-9:
         return {}
-    pairs = sum(one.pairs for one in paired)
-    overall = sum((one.equal or 0.0) * one.pairs for one in paired) / pairs
-    raw = {}
-    for one in paired:
-        equal = ((one.equal or 0.0) * one.pairs + AVERAGE_PAIRS * overall) / (one.pairs + AVERAGE_PAIRS)
-        raw[str(one.rater)] = max(LEAST_WEIGHT, (equal - chance) / (1 - chance))
-    given = {str(one.rater): one.ratings for one in paired}
-    mean = sum(raw[name] * given[name] for name in raw) / sum(given.values())
-    return {name: weight / mean for name, weight in raw.items()}
+    overall = sum(equal * one.pairs for one, equal in paired) / sum(one.pairs for one, _ in paired)
+    weights = {}
+    for one, own_equal in paired:
+        equal = (own_equal * one.pairs + AVERAGE_PAIRS * overall) / (one.pairs + AVERAGE_PAIRS)
+        weights[str(one.rater)] = max(LEAST_WEIGHT, (equal - chance) / (1 - chance))
+    n_ratings = {str(one.rater): one.ratings for one, _ in paired}
+    mean = sum(weights[name] * n_ratings[name] for name in weights) / sum(n_ratings.values())
+    return {name: weight / mean for name, weight in weights.items()}
 
 
-def weight_lookup(by_question: Mapping[str, Mapping[str, float]]) -> Callable[[str, str], float]:
-    return lambda question, rater: by_question.get(question, {}).get(rater, 1.0)
-
-
-def _take_rows(column: Sequence[Any], rows: Sequence[int]) -> list[Any]:
-    return [column[row] for row in rows]
+def mean_confidence(votes: Iterable[Vote]) -> float | None:
+    stated = [vote.confidence for vote in votes if vote.confidence is not None]
+    return math.fsum(stated) / len(stated) if stated else None
 
 
 ONE_TABLE = "default"  # the table of a format that has one in all
@@ -185,6 +159,9 @@ class Survey:
     held_out_tasks: frozenset[str] = frozenset()
     tasks_of: Mapping[int, int] = field(default_factory=dict)
 
+    def build_context(self, options: TrainingSetOptions) -> BuildContext:
+        return BuildContext(options, self.systems, self.weights, self.confidence, self.tasks_of)
+
 
 def tables_of_format(
     format: TrainingFormat, questions: tuple[Question, ...]
@@ -204,17 +181,17 @@ def survey_tasks(
     origins: Counter[str] = Counter()
     outputs: list[tuple[int, ...]] = []
     held_out: set[str] = set()
-    votes = {question.key: VotesOfQuestion() for question in questions if question.is_preference}
+    votes: dict[str, list[Vote]] = {question.key: [] for question in questions if question.is_preference}
     keys = {question.key for question in questions}
     for judged in tasks:
-        given = [
-            (judgment, one)
+        answers = [
+            (judgment, answer)
             for judgment in judged.judgments
-            for one in judgment.answers
-            if one.question in keys
+            for answer in judgment.answers
+            if answer.question in keys
         ]
         # Feedback alone says something of an answer too, in ORCA's layout.
-        if not given and not any(judgment.codes or judgment.comment for judgment in judged.judgments):
+        if not answers and not any(judgment.codes or judgment.comment for judgment in judged.judgments):
             continue
         number = len(grouped)
         grouped.append(grouped_task(judged, options.groups))
@@ -223,26 +200,29 @@ def survey_tasks(
         if any(output.system in options.hold_out_systems for output in judged.outputs):
             held_out.add(judged.task)
         origins.update(judgment.origin for judgment in judged.judgments)
-        for judgment, one in given:
-            if one.choice is not None and one.question in votes:
-                choice = TIE if one.choice == BOTH_BAD else one.choice
-                votes[one.question].add(number, judgment.rater, choice, one.confidence)
+        for judgment, answer in answers:
+            if answer.choice is not None and answer.question in votes:
+                choice = TIE if answer.choice == BOTH_BAD else answer.choice
+                votes[answer.question].append(Vote(number, judgment.rater, choice, answer.confidence))
     _refuse_empty(grouped, systems, options)
     parts = split_tasks(grouped, options)
-    groups = len(set(leak_groups(grouped).values()))
-    train = [parts[one.key] == "train" for one in grouped]
+    in_train = [parts[task.key] == "train" for task in grouped]
     held_out_tasks = frozenset(task for task in held_out if parts[task] != "test")
-    told = zip(grouped, outputs, strict=True)
-    tasks_of = Counter(key for one, keys in told if one.key not in held_out_tasks for key in keys)
-    learned = {key: own.only(train) for key, own in votes.items()}
-    means = {key: own.mean_confidence for key, own in learned.items()}
+    tasks_of = Counter(
+        key
+        for task, output_keys in zip(grouped, outputs, strict=True)
+        if task.key not in held_out_tasks
+        for key in output_keys
+    )
+    learned = {key: [vote for vote in own if in_train[vote.task]] for key, own in votes.items()}
+    confidences = {key: mean_confidence(own) for key, own in learned.items()}
     return Survey(
         parts,
-        groups,
+        len(set(leak_groups(grouped).values())),
         tuple(sorted(systems)),
         origins,
         {key: rater_weights(own) for key, own in learned.items()} if options.weights == "agreement" else {},
-        {key: mean for key, mean in means.items() if mean is not None},
+        {key: mean for key, mean in confidences.items() if mean is not None},
         held_out_tasks,
         {key: n for key, n in tasks_of.items() if n > 1},
     )
@@ -257,25 +237,19 @@ def build_rows(
 ) -> Iterator[tuple[str, str, Row]]:
     """(table, split, row). Train and dev have no row of a held-out system, and no judgment of another output beside one
     of theirs, for such a judgment is about both."""
-    asked, alone = tables_of_format(format, questions), replace(context, tasks_of={})
+    tables, alone = tables_of_format(format, questions), replace(context, tasks_of={})
     for judged in tasks:
         part = survey.parts.get(judged.task)
         if part is None:
             continue
         context.part = alone.part = part
         is_held_out = judged.task in survey.held_out_tasks
-        for table, own in asked.items():
+        for table, own in tables.items():
             for row in format.table_rows(judged, own, alone if is_held_out else context):
                 if is_held_out:
                     context.left_out["rows of held-out systems outside the test split"] += 1
                 else:
                     yield table, part, row
-
-
-def build_context(options: TrainingSetOptions, survey: Survey) -> BuildContext:
-    return BuildContext(
-        options, survey.systems, weight_lookup(survey.weights), survey.confidence, survey.tasks_of
-    )
 
 
 def _refuse_empty(tasks: list[GroupedTask], systems: set[str], options: TrainingSetOptions) -> None:
@@ -305,9 +279,9 @@ _TEXT_KINDS = ("prompt", "question")
 class SplitContents:
     """By kind and name: the splits it is in, and an example of it."""
 
-    parts: dict[str, dict[str, set[str]]] = field(default_factory=dict)
-    examples: dict[str, dict[str, str]] = field(default_factory=dict)
-    systems: dict[str, set[str]] = field(default_factory=dict)
+    parts: dict[str, dict[str, set[str]]] = field(default_factory=lambda: defaultdict(dict))
+    examples: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    systems: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _names: dict[str, str] = field(default_factory=dict)
 
     def look(self, part: str, rows: Iterable[Row], holds: Mapping[str, Sequence[str]]) -> None:
@@ -319,20 +293,16 @@ class SplitContents:
 
     def _note(self, part: str, kind: str, value: str) -> None:
         if kind == "system":
-            self.systems.setdefault(part, set()).add(value)
-            return
-        name = self._name(value) if kind in _TEXT_KINDS else value
-        if name:
-            self.parts.setdefault(kind, {}).setdefault(name, set()).add(part)
-            self.examples.setdefault(kind, {}).setdefault(name, value[:80])
+            self.systems[part].add(value)
+        elif name := self._name(value) if kind in _TEXT_KINDS else value:
+            self.parts[kind].setdefault(name, set()).add(part)
+            self.examples[kind].setdefault(name, value[:80])
 
     def _name(self, text: str) -> str:
+        """A digest of the words; empty where there are none."""
         if text not in self._names:
-            self._names[text] = (
-                hashlib.sha256(normalised_text(text).encode()).hexdigest()[:16]
-                if normalised_text(text)
-                else ""
-            )
+            plain = normalised_text(text)
+            self._names[text] = plain and hashlib.sha256(plain.encode()).hexdigest()[:16]
         return self._names[text]
 
 
@@ -340,24 +310,21 @@ def leak_report(seen: SplitContents, *, groups: Iterable[str], held_out: Iterabl
     """The report. Raises TrainingSetError("leak") naming what lies in two splits and in which."""
     refused = {"item", *groups}
     report: dict[str, Any] = {}
-    told = []
+    leaks = []
     for kind, names in sorted(seen.parts.items()):
         shared = {name: sorted(parts) for name, parts in sorted(names.items()) if len(parts) > 1}
         report[kind] = {"checked": len(names), "in_two_splits": len(shared), "refused": kind in refused}
         if shared and kind in refused:
-            told.append(_leak_sentence(kind, shared, seen.examples[kind]))
-    learned = seen.systems.get("train", set()) | seen.systems.get("dev", set())
-    out = sorted(set(held_out))
-    if out:
-        report["system"] = {"held_out": out, "in_train_or_dev": sorted(learned & set(out))}
-        if learned & set(out):
-            told.append(
-                f"systems held out and learned from all the same: {', '.join(sorted(learned & set(out)))}"
-            )
-    if told:
+            leaks.append(_leak_sentence(kind, shared, seen.examples[kind]))
+    if out := set(held_out):
+        learned = sorted((seen.systems["train"] | seen.systems["dev"]) & out)
+        report["system"] = {"held_out": sorted(out), "in_train_or_dev": learned}
+        if learned:
+            leaks.append(f"systems held out and learned from all the same: {', '.join(learned)}")
+    if leaks:
         raise TrainingSetError(
             "leak",
-            f"The files that were written leak, and none is kept: {'; '.join(told)}. This is a fault of Concord: "
+            f"The files that were written leak, and none is kept: {'; '.join(leaks)}. This is a fault of Concord: "
             "please report it with the manifest's options.",
         )
     return report

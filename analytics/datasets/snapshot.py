@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -24,20 +24,6 @@ from analytics.datasets.manifest import study_facts
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import ListeningCheck, Study
 
-# By what the horizon calls it: rows of the study below the highest id are all there are.
-BOUNDED_TABLES = {
-    "judgments": "annotation_judgment",
-    "exclusions": "annotation_exclusion",
-    "raters": "annotation_rater",
-    "rater_withdrawals": "annotation_raterwithdrawal",
-    "item_versions": "annotation_itemversion",
-    "candidates": "annotation_candidate",
-    "corrections": "annotation_correction",
-    "case_events": "annotation_caseevent",
-    "audit_events": "annotation_auditevent",
-    "protocol_versions": "annotation_protocolversion",
-    "ordering_policies": "annotation_orderingpolicy",
-}
 _CHECKS = "annotation_listeningcheck"
 # Shorter than deadlock_timeout, which is a second unless somebody has set it.
 _LOCK_TIMEOUT_MS = 300
@@ -45,26 +31,34 @@ _RETRY_SECONDS = 0.7
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
+def _highest_id(table: str) -> int:
+    """Field of a bound: rows of the study up to it are all there are in the table."""
+    return field(metadata={"table": f"annotation_{table}"})  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True)
 class SnapshotBounds:
     """The highest id of each table that a release looks at, in the whole database. `checks` are the listening checks
     that had been finished, by name: they are rows that change, and few."""
 
-    judgments: int
-    exclusions: int
-    raters: int
-    rater_withdrawals: int
-    item_versions: int
-    candidates: int
-    corrections: int
-    case_events: int
-    audit_events: int
-    protocol_versions: int
-    ordering_policies: int
+    judgments: int = _highest_id("judgment")
+    exclusions: int = _highest_id("exclusion")
+    raters: int = _highest_id("rater")
+    rater_withdrawals: int = _highest_id("raterwithdrawal")
+    item_versions: int = _highest_id("itemversion")
+    candidates: int = _highest_id("candidate")
+    corrections: int = _highest_id("correction")
+    case_events: int = _highest_id("caseevent")
+    audit_events: int = _highest_id("auditevent")
+    protocol_versions: int = _highest_id("protocolversion")
+    ordering_policies: int = _highest_id("orderingpolicy")
     checks: tuple[str, ...] = ()
 
     def params(self, study: Study) -> dict[str, Any]:
         return {**asdict(self), "checks": list(self.checks), "study": study.pk}
+
+
+BOUNDED_TABLES = {one.name: one.metadata["table"] for one in fields(SnapshotBounds) if one.metadata}
 
 
 def draw_snapshot(

@@ -12,7 +12,7 @@ from typing import Any
 
 from analytics.code_version import code_version
 from analytics.data.postgres import consistent_snapshot
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import measured_questions
 from analytics.datasets import judged_tasks, rules
 from analytics.datasets.card import audio_folder, file_name, training_set_card
 from analytics.datasets.folder import (
@@ -59,13 +59,10 @@ def copy_audio(names: Iterable[str], folder: Path) -> None:
             try:
                 copy_clip(stored[sha256], folder / "audio" / f"{sha256}.flac", sha256=sha256)
             except DamagedClipError as error:
-                raise TrainingSetError("no_sound", _damaged(stored[sha256], error)) from error
-
-
-def _damaged(stored: str, error: DamagedClipError) -> str:
-    if error.cause:
-        return f"The sound {stored} could not be read ({error}). Mend the storage, or leave the sounds out."
-    return f"The sound {stored} is not what was taken in. Leave the sounds out."
+                fault = "is not what was taken in. Leave the sounds out."
+                if error.cause:
+                    fault = f"could not be read ({error}). Mend the storage, or leave the sounds out."
+                raise TrainingSetError("no_sound", f"The sound {stored[sha256]} {fault}") from error
 
 
 SCHEMA = 1
@@ -81,23 +78,26 @@ class ResolvedOptions:
     options: TrainingSetOptions
     format: TrainingFormat
     questions: tuple[Question, ...]
-    wanted: TaskSelection
+    selection: TaskSelection
 
     def tasks(self) -> Iterator[JudgedTask]:
-        return judged_tasks.judged_tasks(self.study, self.wanted)
+        return judged_tasks.judged_tasks(self.study, self.selection)
 
 
 def resolve_options(study: Study, options: TrainingSetOptions) -> ResolvedOptions:
     """Raises InvalidInput where the study has nothing of what is asked for, or choices do not go together."""
     measured = measured_questions(study)
     try:
-        chosen, questions = training.check_options(options, [_plain_question(one) for one in measured])
+        plain = [Question(one.key, one.is_preference, one.points) for one in measured]
+        chosen, questions = training.check_options(options, plain)
     except TrainingSetError as error:
         raise InvalidInput(str(error), code=error.code) from error
     keys = {question.key for question in questions}
     scores = any(column.kind in ("scores", "own_scores") for column in chosen.columns)
-    wanted = TaskSelection([one for one in measured if one.key in keys], options.texts, options.votes, scores)
-    return ResolvedOptions(study, options, chosen, questions, wanted)
+    selection = TaskSelection(
+        [one for one in measured if one.key in keys], options.texts, options.votes, scores
+    )
+    return ResolvedOptions(study, options, chosen, questions, selection)
 
 
 def write_training_set(
@@ -120,7 +120,7 @@ def _fill(folder: Path, resolved: ResolvedOptions, progress: ProgressCounter) ->
     options, chosen = resolved.options, resolved.format
     with consistent_snapshot():
         survey = rules.survey_tasks(progress.over(resolved.tasks()), options, resolved.questions)
-        context = rules.build_context(options, survey)
+        context = survey.build_context(options)
         counts, clips = _write_rows(folder, resolved, survey, context, progress)
         leakage = _leak_check(folder, resolved, counts)
         if options.audio:
@@ -161,7 +161,7 @@ def _write_rows(
     chosen, clips = resolved.format, set[str]()
     clip_columns = chosen.holds.get("clip", [])
     extension = resolved.options.file or chosen.files[0]
-    tables = list(rules.tables_of_format(chosen, resolved.questions))
+    tables = rules.tables_of_format(chosen, resolved.questions)
     writers: dict[tuple[str, str], formats_writers.Writer] = {}
     with ExitStack() as opened:
         rows = rules.build_rows(progress.over(resolved.tasks()), survey, chosen, context, resolved.questions)
@@ -173,14 +173,11 @@ def _write_rows(
                 opened.callback(writers[table, part].close)
             writers[table, part].write(row)
             clips.update(name for column in clip_columns if (name := row[column]))
-    counts = {
-        table: Counter({part: own.rows for (of, part), own in writers.items() if of == table})
-        for table in tables
-    }
     if not writers:
         reasons = ", ".join(f"{reason}: {n:,}" for reason, n in sorted(context.left_out.items()) if n)
         raise TrainingSetError("too_few", f"No row is left. {reasons or 'No vote fits this format'}.")
-    return {table: {part: own[part] for part in PARTS} for table, own in counts.items()}, clips
+    written = {place: writer.rows for place, writer in writers.items()}
+    return {table: {part: written.get((table, part), 0) for part in PARTS} for table in tables}, clips
 
 
 def _leak_check(folder: Path, resolved: ResolvedOptions, counts: dict[str, dict[str, int]]) -> dict[str, Any]:
@@ -193,10 +190,6 @@ def _leak_check(folder: Path, resolved: ResolvedOptions, counts: dict[str, dict[
                 path = folder / file_name(table, part, options.file or chosen.files[0])
                 seen.look(part, formats_writers.read_rows(path, columns), holds)
     return rules.leak_report(seen, groups=options.groups, held_out=options.hold_out_systems)
-
-
-def _plain_question(question: MeasuredQuestion) -> Question:
-    return Question(question.key, question.is_preference, question.points)
 
 
 def write_audited_training_set(study: Study, options: TrainingSetOptions, *, out: Path) -> dict[str, Any]:
@@ -228,7 +221,7 @@ def run_training_set(running: RunningJob) -> dict[str, Any]:
     return TRAINING_SET_ARCHIVES.write(
         running,
         stem=training_set_file_stem(job),
-        total=2 * judged_tasks.count_judged_tasks(study, resolve_options(study, options).wanted),
+        total=2 * judged_tasks.count_judged_tasks(study, resolve_options(study, options).selection),
         write=lambda folder, progress: write_training_set(study, options, out=folder, on_progress=progress),
         reported=("counts", "left_out", "leakage", "groups", "votes"),
     )
@@ -279,7 +272,7 @@ def preview_training_set(study: Study, options: TrainingSetOptions) -> TrainingS
 def _preview(resolved: ResolvedOptions) -> TrainingSetPreview:
     tasks = list(islice(resolved.tasks(), PREVIEW_TASKS))
     survey = rules.survey_tasks(tasks, resolved.options, resolved.questions)
-    context = rules.build_context(resolved.options, survey)
+    context = survey.build_context(resolved.options)
     names = list(rules.tables_of_format(resolved.format, resolved.questions))
     sizes: dict[str, Counter[str]] = {name: Counter() for name in names}
     first: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
@@ -297,5 +290,5 @@ def _preview(resolved: ResolvedOptions) -> TrainingSetPreview:
         tasks=len(tasks),
         tasks_in_all=len(tasks)
         if len(tasks) < PREVIEW_TASKS
-        else judged_tasks.count_judged_tasks(resolved.study, resolved.wanted),
+        else judged_tasks.count_judged_tasks(resolved.study, resolved.selection),
     )

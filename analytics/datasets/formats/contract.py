@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from analytics.datasets.values import grouped
@@ -116,17 +116,11 @@ class TrainingSetOptions:
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> TrainingSetOptions:
         """From JSON, as a job keeps it."""
-        known = {one.name for one in fields(cls)}
-        chosen: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in stored.items()
-            if name in known
-        }
-        return cls(**chosen)
+        known = stored.keys() & {one.name for one in fields(cls)}
+        return cls(**{name: tuple(v) if isinstance(v := stored[name], list) else v for name in known})
 
     def as_json(self) -> dict[str, Any]:
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
 
 def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
@@ -259,13 +253,13 @@ class Question:
 class BuildContext:
     """What builders read besides tasks, and where they count what they leave out and what readers should know.
 
-    `weight` is a rater's by question; see `rules`. `tasks_of` counts the tasks of outputs that several judge, and
+    `weights`: raters' by question; see `rules`. `tasks_of` counts the tasks of outputs that several judge, and
     `gathered` keeps the judgments of the first of them. `part` is the split of the task at hand.
     """
 
     options: TrainingSetOptions
     systems: tuple[str, ...] = ()
-    weight: Callable[[str, str], float] = lambda question, rater: 1.0
+    weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     confidence: Mapping[str, float] = field(default_factory=dict)
     tasks_of: Mapping[int, int] = field(default_factory=dict)
     gathered: dict[int, list[Any]] = field(default_factory=dict)
@@ -284,7 +278,7 @@ class BuildContext:
 
     def vote_weight(self, judgment: JudgmentRow, answer: AnswerRow) -> float:
         """The rater's weight, times the confidence over the mean one where confidences weigh."""
-        weight = self.weight(answer.question, judgment.rater)
+        weight = self.weights.get(answer.question, {}).get(judgment.rater, 1.0)
         mean = self.confidence.get(answer.question)
         if self.options.confidence == "weight" and answer.confidence is not None and mean:
             return weight * answer.confidence / mean

@@ -19,11 +19,15 @@ class Writer(ABC):
     """A file being written. `rows` counts them."""
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        self.path, self.columns, self.rows = path, columns, 0
+        self.columns, self.rows = columns, 0
+        self._open(path)
 
     def write(self, row: Row) -> None:
         self._write(row)
         self.rows += 1
+
+    @abstractmethod
+    def _open(self, path: Path) -> None: ...
 
     @abstractmethod
     def _write(self, row: Row) -> None: ...
@@ -33,8 +37,7 @@ class Writer(ABC):
 
 
 class JsonLinesWriter(Writer):
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        super().__init__(path, columns)
+    def _open(self, path: Path) -> None:
         self._file = path.open("w", encoding="utf-8")
 
     def _write(self, row: Row) -> None:
@@ -49,10 +52,8 @@ class JsonByIdWriter(JsonLinesWriter):
 
     def _write(self, row: Row) -> None:
         entry = {name: value for name, value in row.items() if name != "id"}
-        self._file.write("{\n" if not self.rows else ",\n")
-        self._file.write(
-            f"{json.dumps(row['id'], ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
-        )
+        text = f"{json.dumps(row['id'], ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
+        self._file.write(("," if self.rows else "{") + "\n" + text)
 
     def close(self) -> None:
         self._file.write("\n}\n" if self.rows else "{}\n")
@@ -60,28 +61,27 @@ class JsonByIdWriter(JsonLinesWriter):
 
 
 class CsvWriter(Writer):
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        super().__init__(path, columns)
+    def _open(self, path: Path) -> None:
         self._file = path.open("w", encoding="utf-8", newline="")
         # Ends of line as in RFC 4180; with another, the writer leaves a lone carriage return in a cell unquoted.
         self._csv = csv.writer(self._file, lineterminator="\r\n")
-        self._csv.writerow(column.name for column in columns)
+        self._csv.writerow(column.name for column in self.columns)
 
     def _write(self, row: Row) -> None:
-        self._csv.writerow(_cell(row[column.name]) for column in self.columns)
+        cells = (row[column.name] for column in self.columns)
+        self._csv.writerow(escape_formula(cell) if isinstance(cell, str) else cell for cell in cells)
 
     def close(self) -> None:
         self._file.close()
 
 
 class ParquetWriter(Writer):
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+    def _open(self, path: Path) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        super().__init__(path, columns)
-        self._schema = pa.schema([(column.name, _type(column.kind)) for column in columns])
-        self._file = pq.ParquetWriter(path, self._schema, compression="zstd")
+        schema = pa.schema([(column.name, _arrow_type(column.kind)) for column in self.columns])
+        self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._waiting: list[Row] = []
 
     def _write(self, row: Row) -> None:
@@ -92,7 +92,7 @@ class ParquetWriter(Writer):
     def _flush(self) -> None:
         import pyarrow as pa
 
-        self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._schema))
+        self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._file.schema))
         self._waiting = []
 
     def close(self) -> None:
@@ -128,11 +128,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
                 yield {name: unescape_formula(cell) for name, cell in row.items()}
 
 
-def _cell(value: Any) -> Any:
-    return escape_formula(value) if isinstance(value, str) else value
-
-
-def _type(kind: str) -> Any:
+def _arrow_type(kind: str) -> Any:
     import pyarrow as pa
 
     scored = [("scorer", pa.string()), ("output", pa.string())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -92,4 +93,5 @@ class Command(BaseCommand):
         for folder in (options["before"], options["after"]):
             release_manifest.read_manifest(folder)
         summary = diff.diff_summary(options["before"], options["after"])
-        self.stdout.write(diff.diff_json(summary) if options["json"] else diff.diff_text(summary))
+        as_json = json.dumps(summary, ensure_ascii=False, indent=2)
+        self.stdout.write(as_json if options["json"] else diff.diff_text(summary))

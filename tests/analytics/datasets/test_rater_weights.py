@@ -4,14 +4,11 @@ from itertools import combinations
 
 import pytest
 
-from analytics.datasets.rules import VotesOfQuestion, rater_weights
+from analytics.datasets.rules import Vote, rater_weights
 
 
-def votes(rows: list[tuple[int, str, int]]) -> VotesOfQuestion:
-    found = VotesOfQuestion()
-    for task, rater, choice in rows:
-        found.add(task, rater, choice, None)
-    return found
+def votes(rows: list[tuple[int, str, int]]) -> list[Vote]:
+    return [Vote(*row) for row in rows]
 
 
 CAREFUL_AND_NOT = [
@@ -56,8 +53,3 @@ def test_nobody_is_weighed_where_there_is_nothing_to_tell_by():
     assert rater_weights(votes([(0, "", 1), (0, "", 2)])) == {}
     assert rater_weights(votes([(0, "x", 1), (1, "y", 2)])) == {}  # no task in common
     assert rater_weights(votes([(0, "x", 1), (0, "y", 1)])) == {}  # always the same answer
-
-
-def test_only_marked_tasks_are_looked_at():
-    kept = votes([(0, "x", 1), (1, "x", 2), (1, "y", 2)]).only([False, True])
-    assert (kept.task, kept.rater, kept.choice) == ([1, 1], ["x", "y"], [2, 2])

@@ -54,7 +54,7 @@ def test_log_odds_are_the_difference_of_rewards_that_gives_the_share():
 
 def test_raters_weigh_what_they_are_worth():
     made = context(weights="agreement")
-    made.weight = lambda question, rater: {"r0": 2.0, "r1": 0.5}[rater]
+    made.weights = {"alignment": {"r0": 2.0, "r1": 0.5}}
     found = sum_pair_votes(compared("ab"), "alignment", made, ties="half")
     assert (found.first, found.second, found.p) == (2.0, 0.5, 2.5 / 3.5)
 
