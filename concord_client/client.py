@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import httpx2
@@ -56,9 +55,7 @@ class Concord:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -67,8 +64,8 @@ class Concord:
 
     def me(self) -> Record:
         """Whose token this is, and their role in each of their studies."""
-        found: Record = self.transport.request("GET", "me/")
-        return found
+        account: Record = self.transport.request("GET", "me/")
+        return account
 
     def get(self, path: str, **params: Any) -> Any:
         """Whatever else the API has, by its path below /api/v1/: its JSON, or bytes where it is none."""

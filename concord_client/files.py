@@ -12,13 +12,19 @@ from typing import Any
 import httpx2
 
 from concord_client.errors import ConcordError, DownloadError, JobFailed
-from concord_client.transport import NEVER_SENT, Record, Resource, Transport, files_below, multipart_form
+from concord_client.transport import (
+    NEVER_SENT,
+    RETRIED_STATUSES,
+    Record,
+    Resource,
+    Transport,
+    files_below,
+)
 
 # Large files: fetched piece by piece, gone on with where it stopped, checked at the end.
 
 
 Progress = Callable[[int, int | None], None]
-_RETRIED_STATUSES = {429, 502, 503, 504}
 
 
 def download_file(
@@ -48,8 +54,8 @@ def download_file(
             if attempt >= transport.attempts or isinstance(error, NEVER_SENT):
                 raise ConcordError(f"The download broke off too often: {error}") from error
             transport.pause(attempt, error.response if isinstance(error, _Busy) else None)
-    wanted = sha256 or _sha256_from_etag(_etag_file(part))
-    if wanted and _sha256(part) != wanted:
+    expected = sha256 or _sha256_from_etag(_etag_file(part))
+    if expected and _sha256(part) != expected:
         part.unlink()
         _etag_file(part).unlink(missing_ok=True)
         raise DownloadError(f"{to.name} is not the file that was made; it was removed. Fetch it again.")
@@ -72,11 +78,11 @@ def _download_rest(transport: Transport, path: str, part: Path, on_progress: Pro
     with transport.stream(
         path, headers={"Range": f"bytes={have}-", **of_this_file} if have else {}
     ) as response:
-        if response.status_code in _RETRIED_STATUSES:
+        if response.status_code in RETRIED_STATUSES:
             raise _Busy(response)
-        if response.status_code == 416 and have and _content_range_size(response) == have:
-            return True
         if response.status_code == 416 and have:
+            if _content_range_size(response) == have:
+                return True
             part.unlink()  # what is here is of another file
             return False
         if not response.is_success:
@@ -86,7 +92,10 @@ def _download_rest(transport: Transport, path: str, part: Path, on_progress: Pro
         total = _content_range_size(response) if goes_on else _content_length(response)
         have = have if goes_on else 0
         if not goes_on:
-            _store_etag(begun, response.headers.get("ETag", ""))
+            if etag := response.headers.get("ETag", ""):
+                begun.write_text(etag)
+            else:
+                begun.unlink(missing_ok=True)
         with part.open("ab" if goes_on else "wb") as file:
             # Without a size of pieces: gathering them would lose what has come when it breaks off.
             for piece in response.iter_bytes():
@@ -99,20 +108,15 @@ def _download_rest(transport: Transport, path: str, part: Path, on_progress: Pro
 
 def _content_range_size(response: httpx2.Response) -> int | None:
     """Of a Content-Range, as `bytes 5-9/10` or `bytes */10`."""
-    size = response.headers.get("Content-Range", "").rpartition("/")[2]
-    return int(size) if size.isdecimal() else None
+    return _decimal(response.headers.get("Content-Range", "").rpartition("/")[2])
 
 
 def _content_length(response: httpx2.Response) -> int | None:
-    length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdecimal() else None
+    return _decimal(response.headers.get("Content-Length", ""))
 
 
-def _store_etag(begun: Path, etag: str) -> None:
-    if etag:
-        begun.write_text(etag)
-    else:
-        begun.unlink(missing_ok=True)
+def _decimal(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
 
 
 def _sha256_from_etag(begun: Path) -> str:
@@ -203,41 +207,42 @@ class Imports(Resource):
             "archive": archive,
             "dry_run": dry_run,
             "skip_bad_rows": skip_bad_rows,
+            **({} if overlap is None else {"overlap": overlap}),
         }
-        if overlap is not None:
-            fields["overlap"] = overlap
         path = Path(source)
-        job: Record = self._transport.request(
-            "POST", f"studies/{study}/imports/", form=multipart_form(fields, [(path.name, path)])
-        )
-        return job
+        return self._send_files(f"studies/{study}/imports/", fields, [(path.name, path)])
 
     def for_real(self, job_id: str) -> Record:
         """Do what a dry run has tried, with the same file and options."""
         return self._send("POST", f"jobs/{job_id}/import/")
 
 
-class Exports(Resource):
+class _JobArchives(Resource):
+    """Archives of finished jobs, below one path."""
+
+    _path: str
+
     def __init__(self, transport: Transport, jobs: Jobs) -> None:
         super().__init__(transport)
         self._jobs = jobs
+
+    def download(self, job_id: str, to: str | Path, *, on_progress: Progress | None = None) -> Path:
+        """The archive of a finished job. What was interrupted goes on where it stopped; the whole is checked."""
+        sha256 = self._jobs.get(job_id)["report"].get("sha256")
+        path = f"{self._path}/{job_id}/file/"
+        return download_file(self._transport, path, Path(to), sha256=sha256, on_progress=on_progress)
+
+
+class Exports(_JobArchives):
+    _path = "exports"
 
     def start(self, study: str, *, format: str, texts: str = "both") -> Record:
         """Have a study written out, as a job: `job` is its id, `file` where its archive will be."""
         return self._send("POST", f"studies/{study}/exports/", {"format": format, "texts": texts})
 
-    def download(self, job_id: str, to: str | Path, *, on_progress: Progress | None = None) -> Path:
-        """The archive of a finished export. What was interrupted goes on where it stopped; the whole is checked."""
-        sha256 = self._jobs.get(job_id)["report"].get("sha256")
-        return download_file(
-            self._transport, f"exports/{job_id}/file/", Path(to), sha256=sha256, on_progress=on_progress
-        )
 
-
-class TrainingSets(Resource):
-    def __init__(self, transport: Transport, jobs: Jobs) -> None:
-        super().__init__(transport)
-        self._jobs = jobs
+class TrainingSets(_JobArchives):
+    _path = "training-sets"
 
     def preview(self, study: str, *, format: str, **options: Any) -> Record:
         """The first rows of what `start` would make, and the sizes of its splits."""
@@ -247,14 +252,6 @@ class TrainingSets(Resource):
         """Have files made to train a model with, as a job: `job` is its id. Options: questions, votes, ties, ratios,
         seed, audio and what else the schema has."""
         return self._send("POST", f"studies/{study}/training-sets/", {"format": format, **options})
-
-    def download(self, job_id: str, to: str | Path, *, on_progress: Progress | None = None) -> Path:
-        """The archive of a finished training set. What was interrupted goes on where it stopped; the whole is
-        checked."""
-        sha256 = self._jobs.get(job_id)["report"].get("sha256")
-        return download_file(
-            self._transport, f"training-sets/{job_id}/file/", Path(to), sha256=sha256, on_progress=on_progress
-        )
 
 
 class Releases(Resource):
@@ -308,12 +305,8 @@ class Uploads(Resource):
         what `look` tells. The server keeps it for a day."""
         path = Path(source)
         files = files_below(path) if path.is_dir() else [(path.name, path)]
-        fields = {
-            "study": study or "",
-            "path": [name for name, _ in files] if path.is_dir() else [],
-        }
-        upload: Record = self._transport.request("POST", "uploads/", form=multipart_form(fields, files))
-        return upload
+        fields = {"study": study or "", "path": [name for name, _ in files] if path.is_dir() else []}
+        return self._send_files("uploads/", fields, files)
 
     def look(self, upload_id: str, *, format: str | None = None) -> Record:
         """What the server takes it for: `format` and why, `columns` with their type and the field that each seems to

@@ -93,9 +93,7 @@ class Rating(Resource):
 
     def next(self, study: str, *, holding: Sequence[str] = ()) -> Record | None:
         """The next task as an assignment, besides those that you hold; None where nothing is left for you."""
-        found = self._send("POST", f"studies/{study}/next/", {"holding": [*holding]})
-        assignment: Record | None = found["assignment"]
-        return assignment
+        return self._next_assignment(f"studies/{study}/next/", holding)
 
     def submit(
         self,
@@ -138,8 +136,8 @@ class Review(Resource):
 
     def claim_next(self, study: str, **filters: Any) -> Record | None:
         """Take the most pressing open case; None where none is left."""
-        found: Record | None = self._send("POST", f"studies/{study}/review/next/", filters)
-        return found
+        case: Record | None = self._send("POST", f"studies/{study}/review/next/", filters)
+        return case
 
     def claim(self, case_id: int) -> Record:
         """Take a case, so that nobody else does."""
@@ -181,9 +179,7 @@ class Previews(Resource):
 
     def next(self, study: str, *, seen: Sequence[str] = ()) -> Record | None:
         """The first task besides those seen, as an assignment of it would be; None after the last."""
-        found = self._send("POST", f"studies/{study}/preview/next/", {"holding": [*seen]})
-        shown: Record | None = found["assignment"]
-        return shown
+        return self._next_assignment(f"studies/{study}/preview/next/", seen)
 
     def get(self, study: str, preview_id: str) -> Record:
         """One of them again, with new links to its sounds."""
@@ -213,8 +209,8 @@ _NO_OPTIONS: Mapping[str, Any] = {}
 class Scoring(Resource):
     def scorers(self) -> list[Record]:
         """The scorers there are, and their settings."""
-        found: list[Record] = self._get("scorers/")["results"]
-        return found
+        scorers: list[Record] = self._get("scorers/")["results"]
+        return scorers
 
     def start(
         self,
@@ -241,8 +237,8 @@ class Scoring(Resource):
 class Training(Resource):
     def kinds(self) -> list[Record]:
         """The kinds of models that can be trained, and their settings."""
-        found: list[Record] = self._get("trainable-models/")["results"]
-        return found
+        kinds: list[Record] = self._get("trainable-models/")["results"]
+        return kinds
 
     def start(
         self, study: str, model: str, *, options: Mapping[str, Any] = _NO_OPTIONS, **plan: Any

@@ -85,7 +85,7 @@ class FileToSend:
 
 API = "/api/v1/"
 # What says "not now" rather than "no".
-_RETRIED_STATUSES = {429, 502, 503, 504}
+RETRIED_STATUSES = {429, 502, 503, 504}
 # What is wrong with the request itself: an address without https://, a token with a line's end.
 NEVER_SENT = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
 _LONGEST_PAUSE_S = 60.0
@@ -112,8 +112,8 @@ class Transport:
         self._http = http or httpx2.Client(timeout=timeout, follow_redirects=False)
         self._base = base_url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        self._attempts, self._sleep = attempts, sleep
-        self._kept: OrderedDict[str, tuple[str, Any]] | None = OrderedDict() if cached else None
+        self.attempts, self._sleep = attempts, sleep
+        self._cache: OrderedDict[str, tuple[str, Any]] | None = OrderedDict() if cached else None
 
     def close(self) -> None:
         self._http.close()
@@ -134,12 +134,12 @@ class Transport:
         if method not in _READS:
             # The same for each attempt: the server does it once, and answers a repetition as it answered before.
             headers["Idempotency-Key"] = str(uuid.uuid4())
-        elif self._kept is not None and url in self._kept:
-            headers["If-None-Match"] = self._kept[url][0]
+        elif self._cache is not None and url in self._cache:
+            headers["If-None-Match"] = self._cache[url][0]
         response = self._tried(lambda: self._send(method, url, headers, json, form))
-        if response.status_code == 304 and self._kept is not None and url in self._kept:
-            self._kept.move_to_end(url)
-            return self._kept[url][1]
+        if response.status_code == 304 and self._cache is not None and url in self._cache:
+            self._cache.move_to_end(url)
+            return self._cache[url][1]
         if not response.is_success:
             raise ConcordError.of(response)
         body = response.json() if _is_json(response) else response.content or None
@@ -149,8 +149,8 @@ class Transport:
     def url(self, path: str, params: Params | None = None) -> str:
         """`path` is relative to /api/v1/, or absolute as the server's own links are."""
         address = self._base + (path if path.startswith("/") else API + path)
-        wanted = {name: value for name, value in (params or {}).items() if value is not None}
-        return str(httpx2.URL(address).copy_merge_params(wanted)) if wanted else address
+        stated = {name: value for name, value in (params or {}).items() if value is not None}
+        return str(httpx2.URL(address).copy_merge_params(stated)) if stated else address
 
     @contextmanager
     def stream(self, path: str, *, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
@@ -167,17 +167,14 @@ class Transport:
 
     def pause(self, attempt: int, response: httpx2.Response | None = None) -> None:
         """Before the next attempt: as long as the server asks for, or ever longer, and never all clients at once."""
-        wanted = _retry_after(response) if response is not None else None
-        back_off = 0.5 * 2**attempt * random.uniform(0.5, 1.5)
-        self._sleep(min(back_off if wanted is None else wanted, _LONGEST_PAUSE_S))
-
-    @property
-    def attempts(self) -> int:
-        return self._attempts
+        seconds = _retry_after(response) if response is not None else None
+        if seconds is None:
+            seconds = 0.5 * 2**attempt * random.uniform(0.5, 1.5)
+        self._sleep(min(seconds, _LONGEST_PAUSE_S))
 
     def _tried(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
-        for attempt in range(self._attempts):
-            last = attempt + 1 == self._attempts
+        for attempt in range(self.attempts):
+            last = attempt + 1 == self.attempts
             try:
                 response = send()
             except httpx2.TransportError as error:
@@ -204,18 +201,18 @@ class Transport:
 
     def _keep(self, method: str, url: str, response: httpx2.Response, body: Any) -> None:
         etag = response.headers.get("ETag")
-        if self._kept is None or method != "GET" or not etag:
+        if self._cache is None or method != "GET" or not etag:
             return
-        self._kept[url] = (etag, body)
-        self._kept.move_to_end(url)
-        while len(self._kept) > _CACHED:
-            self._kept.popitem(last=False)
+        self._cache[url] = (etag, body)
+        self._cache.move_to_end(url)
+        while len(self._cache) > _CACHED:
+            self._cache.popitem(last=False)
 
 
 def _is_busy(response: httpx2.Response) -> bool:
     """Also where the same write, sent before, is still being done."""
     in_progress = response.status_code == 409 and "Retry-After" in response.headers
-    return in_progress or response.status_code in _RETRIED_STATUSES
+    return in_progress or response.status_code in RETRIED_STATUSES
 
 
 def _is_json(response: httpx2.Response) -> bool:
@@ -260,12 +257,20 @@ class Resource:
         self._transport = transport
 
     def _get(self, path: str, **params: Any) -> Record:
-        found: Record = self._transport.request("GET", path, params=params)
-        return found
+        body: Record = self._transport.request("GET", path, params=params)
+        return body
 
     def _all(self, path: str, **params: Any) -> Iterator[Record]:
         return iterate_pages(self._transport, path, params)
 
     def _send(self, method: str, path: str, body: Any = None) -> Record:
-        found: Record = self._transport.request(method, path, json={} if body is None else body)
-        return found
+        answer: Record = self._transport.request(method, path, json={} if body is None else body)
+        return answer
+
+    def _send_files(self, path: str, fields: Mapping[str, Any], files: Sequence[tuple[str, Path]]) -> Record:
+        answer: Record = self._transport.request("POST", path, form=multipart_form(fields, files))
+        return answer
+
+    def _next_assignment(self, path: str, held: Sequence[str]) -> Record | None:
+        assignment: Record | None = self._send("POST", path, {"holding": [*held]})["assignment"]
+        return assignment

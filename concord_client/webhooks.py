@@ -24,9 +24,9 @@ def verify(body: bytes, signature: str, *, secret: str, now: float | None = None
         raise SignatureError("This delivery does not say when it was signed.")
     if abs((time.time() if now is None else now) - int(at)) > TOLERANCE_S:
         raise SignatureError("This delivery was signed too long ago, or not yet.")
-    wanted = hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest().encode()
-    given = [value.encode() for name, _, value in parts if name == "v1"]
-    if not any(hmac.compare_digest(wanted, one) for one in given):
+    expected = hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest().encode()
+    signatures = [value.encode() for name, _, value in parts if name == "v1"]
+    if not any(hmac.compare_digest(expected, one) for one in signatures):
         raise SignatureError("This delivery was not signed with this secret.")
 
 
@@ -50,13 +50,8 @@ class Webhooks(Resource):
     ) -> Record:
         """Tell an address what happens from now on. `secret`, for `verify`, is shown this once. `events` are patterns
         of names: judgment.*, study.state_changed."""
-        body = {
-            "address": address,
-            "events": [*events],
-            "description": description,
-            "with_answers": with_answers,
-        }
-        return self._send("POST", _webhook_path(study), body)
+        body = {"address": address, "events": [*events], "description": description}
+        return self._send("POST", _webhook_path(study), {**body, "with_answers": with_answers})
 
     def change(self, study: str, webhook_id: int, **wanted: Any) -> Record:
         """Change address, events, description, with_answers, or active: off, it collects nothing."""

@@ -28,7 +28,7 @@ from analytics.datasets.formats.contract import (
     TrainingSetOptions,
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
-from analytics.datasets.item_records import TEXT_VERSIONS
+from analytics.datasets.records import TEXT_VERSIONS
 from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
 from analytics.datasets.storage import JobArchives
 from analytics.datasets.training_sets import TRAINING_SET_ARCHIVES
@@ -78,8 +78,7 @@ class ReleaseIn(In):
 
     @classmethod
     def wishes(cls, data: Any) -> ReleaseOptions:
-        asked = cls.parsed(data)
-        return ReleaseOptions(**{**asked, "language": tuple(asked["language"])})
+        return ReleaseOptions.of(cls.parsed(data))
 
 
 class ReleaseJobOut(serializers.Serializer):

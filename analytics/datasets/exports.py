@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Count, F, Q
+
+from analytics.code_version import code_version
 from analytics.data.postgres import consistent_snapshot
 from analytics.datasets.folder import (
     OnProgress,
@@ -16,26 +21,53 @@ from analytics.datasets.folder import (
     write_manifest,
 )
 from analytics.datasets.formats import EXPORT_FORMATS, RecordFormat, TableFormat, TaskFormat
-from analytics.datasets.item_records import (
-    TASK_FILTER,
+from analytics.datasets.judged_tasks import TASK_FILTER, most_candidates, task_records
+from analytics.datasets.records import (
     TEXT_VERSIONS,
+    case_records,
+    check_records,
+    correction_records,
     item_records,
-    most_candidates,
-    task_records,
+    judgment_records,
 )
-from analytics.datasets.judgment_records import check_records, judgment_records
-from analytics.datasets.manifest import EXPORT_FILTERS, TaskCounts, export_counts, export_manifest
-from analytics.datasets.review_records import case_records, correction_records
+from analytics.datasets.snapshot import policy_facts, protocol_facts, study_facts
 from analytics.datasets.storage import JobArchives
+from analytics.datasets.values import Record
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs
 from annotation.jobs.jobs import RunningJob
-from annotation.models import Answer, Job, Judgment, Study, User
+from annotation.models import (
+    Answer,
+    Candidate,
+    Correction,
+    ItemVersion,
+    Job,
+    Judgment,
+    ListeningCheck,
+    RaterWithdrawal,
+    ReviewCase,
+    Study,
+    User,
+)
 from annotation.protocols import Protocol
+from annotation.rating import counted
 from annotation.studies import audit
 from annotation.studies.protocols import load_protocol
 
 PROGRESS_EVERY = 1000
+EXPORT_SCHEMA = 1
+# Nothing but versions of items is left out: the reader of the export decides by the marks.
+EXPORT_FILTERS = {
+    "judgments": "all, with their marks",
+    "checks": "all that were finished",
+    "corrections": "all, undone ones marked",
+    "cases": "all",
+}
+ITEM_FILTERS = {
+    "original": "last versions before any correction",
+    "corrected": "current versions",
+    "both": "all versions",
+}
 
 
 def exporter(format: str) -> RecordFormat | TaskFormat | TableFormat:
@@ -114,10 +146,19 @@ def _write_files(
         tasks = progress.over(tally.count(task_records(study, texts=texts)))
         lines = chosen.files(_protocol(study), tasks, most_candidates(study, texts=texts))
         files, counts, filters = _write_lines(folder, lines), tally.as_json(), {"judgments": TASK_FILTER}
-    files_json = {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in files.items()}
-    return export_manifest(
-        study, format=format, texts=texts, filters=filters, counts=counts, files=files_json
-    )
+    # A function of the data and the code alone: no time, no place, no person.
+    return {
+        "schema": EXPORT_SCHEMA,
+        "format": format,
+        "texts": texts,
+        "code_version": code_version(),
+        "study": study_facts(study),
+        "protocols": protocol_facts(study.protocol_versions.all()),
+        "ordering_policies": policy_facts(study.ordering_policies.all()),
+        "filters": {**filters, "items": ITEM_FILTERS[texts]},
+        "counts": counts,
+        "files": {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in files.items()},
+    }
 
 
 def _record_lines(
@@ -136,6 +177,87 @@ def _record_lines(
 
 def _write_lines(folder: Path, lines: Mapping[str, Iterable[str]]) -> dict[str, WrittenFile]:
     return {name: write_lines(folder / name, own) for name, own in lines.items()}
+
+
+# Counts of an export's manifest.
+
+_COUNTS = (
+    "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters", "by_experts", "items",
+    "item_versions", "item_versions_retracted", "candidates", "checks", "checks_passed", "corrections",
+    "corrections_undone", "cases", "cases_decided", "raters",
+)  # fmt: skip
+
+
+def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int]:
+    """What an export of records or tables holds. Tables mark the judgments of anonymised raters as excluded."""
+    judgments = Judgment.objects.filter(study=study).exclude(
+        rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
+    )
+    answers = Answer.objects.filter(judgment__study=study).exclude(
+        judgment__rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
+    )
+    anonymised = Q(rater__withdrawal__isnull=False)
+    excluded = Q(excluded=True) | anonymised if as_tables else Q(excluded=True)
+    versions = ItemVersion.objects.filter(item__study=study, **TEXT_VERSIONS[texts])
+    current = Q() if texts == "original" else Q(item__current_version=F("pk"))
+    checks = ListeningCheck.objects.filter(
+        rater__study=study, finished_at__isnull=False, rater__withdrawal=None
+    )
+    corrections = Correction.objects.filter(version_after__item__study=study)
+    cases = ReviewCase.objects.filter(study=study)
+    counts = {
+        **judgments.aggregate(
+            judgments=Count("pk"),
+            standing=Count("pk", filter=counted.IS_COUNTED & ~excluded),
+            excluded=Count("pk", filter=excluded),
+            surplus=Count("pk", filter=Q(surplus=True)),
+            by_unnamed_raters=Count("pk", filter=Q(rater=None) | anonymised),
+            by_experts=Count("pk", filter=Q(origin=Judgment.Origin.EXPERT)),
+            raters=Count("rater", distinct=True, filter=~anonymised),
+        ),
+        "answers": answers.count(),
+        "items": versions.filter(current).count(),
+        "item_versions": versions.count(),
+        "item_versions_retracted": versions.filter(retracted=True).count(),
+        "candidates": Candidate.objects.filter(item_version__in=versions).count(),
+        "checks": checks.count(),
+        "checks_passed": checks.filter(state=ListeningCheck.State.PASSED).count(),
+        "corrections": corrections.count(),
+        "corrections_undone": corrections.filter(version_after__retracted=True).count(),
+        "cases": cases.count(),
+        "cases_decided": cases.filter(state=ReviewCase.State.RESOLVED).count(),
+    }
+    return {name: counts[name] for name in _COUNTS}
+
+
+@dataclass
+class TaskCounts:
+    """Counts of the records of tasks on their way to a file; every judgment in them stands."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    raters: set[str] = field(default_factory=set)
+
+    def count(self, records: Iterable[Record]) -> Iterator[Record]:
+        versions: set[int] = set()
+        items: set[str] = set()
+        candidates: set[int] = set()
+        for record in records:
+            judgments = record["judgments"]
+            self.raters.update(judgment["rater"] for judgment in judgments)
+            versions.add(record["version_id"])
+            items.add(record["item"])
+            candidates.update(candidate["candidate_id"] for candidate in record["candidates"])
+            self.counts.update(
+                judgments=len(judgments),
+                standing=len(judgments),
+                answers=sum(len(judgment["answers"]) for judgment in judgments),
+                by_unnamed_raters=sum(not judgment["rater"] for judgment in judgments),
+            )
+            yield record
+        self.counts.update(item_versions=len(versions), items=len(items), candidates=len(candidates))
+
+    def as_json(self) -> dict[str, int]:
+        return {**{name: self.counts[name] for name in _COUNTS}, "raters": len(self.raters - {""})}
 
 
 def write_audited_export(study: Study, *, format: str, texts: str, out: Path) -> dict[str, Any]:

@@ -25,10 +25,17 @@ from analytics.datasets.formats.contract import (
     Output,
     Score,
 )
-from analytics.datasets.item_records import original_version
-from analytics.datasets.values import TEXT_FIELDS, grouped
+from analytics.datasets.records import (
+    TEXT_VERSIONS,
+    answers_by_judgment,
+    batches,
+    candidates_by_task,
+    original_version,
+)
+from analytics.datasets.values import TEXT_FIELDS, Record, grouped, plain_number, utc_text
 from annotation.items.corrections import holds_correction
-from annotation.models import Item, Judgment, Question, Rater, Study, Task
+from annotation.models import Item, ItemVersion, Judgment, Question, Rater, Study, Task, TaskCandidate
+from annotation.rating import counted
 from annotation.review.rules import REVIEW_EXCLUSIONS
 
 BATCH = 500
@@ -45,17 +52,6 @@ WHERE j.task_id = ANY(%(tasks)s) AND j.effective AND j.origin = ANY(%(origins)s)
   AND (r.id IS NULL OR r.state <> '{Rater.State.WITHDRAWN}')
   AND (NOT j.excluded OR (j.task_id = ANY(%(before)s) AND {counted_judgments.EXCLUDED_BY_REVIEW_SQL}))
 ORDER BY j.task_id, {counted_judgments.FIRST_VOTE_TIME_SQL}, j.id
-"""
-_ANSWERS = """
-SELECT a.judgment_id, q.key, a.candidate_id, a.choice, a.value, a.confidence, a.text
-FROM annotation_answer a JOIN annotation_question q ON q.id = a.question_id
-WHERE a.judgment_id = ANY(%(judgments)s) AND a.question_id = ANY(%(questions)s) ORDER BY a.question_id, a.id
-"""
-_OUTPUTS = """
-SELECT k.task_id, c.id, s.name, c.take, c.text, l.canonical_sha256, l.duration_s
-FROM annotation_taskcandidate k JOIN annotation_candidate c ON c.id = k.candidate_id
-JOIN annotation_system s ON s.id = c.system_id LEFT JOIN annotation_clip l ON l.id = c.clip_id
-WHERE k.task_id = ANY(%(tasks)s) ORDER BY k.task_id, k.slot
 """
 _SCORES = """
 SELECT s.candidate_id, s.other_id, r.key || '@' || left(r.digest, 8), s.output, s.value
@@ -80,21 +76,13 @@ def count_judged_tasks(study: Study, selection: TaskSelection) -> int:
 
 def judged_tasks(study: Study, selection: TaskSelection) -> Iterator[JudgedTask]:
     """Tasks with judgments, in the order in which they were stored; by a few queries for 500."""
-    last, question_ids = 0, _question_ids(study, selection)
-    fields = (
-        "id",
-        "external_id",
-        "corrected",
-        "item_version__item__external_id",
-        "item_version__item__strata",
-        "item_version__number",
-        *(f"item_version__{name}" for name in TEXT_FIELDS),
-        *(f"item_version__{clip}__{name}" for clip in _CLIPS for name in ("canonical_sha256", "duration_s")),
-    )
-    tasks = _tasks(study, selection).annotate(corrected=holds_correction("item_version__")).order_by("pk")
-    while batch := list(tasks.filter(pk__gt=last).values(*fields)[:BATCH]):
+    question_ids = _question_ids(study, selection)
+    clips = (f"{clip}__{name}" for clip in _CLIPS for name in ("canonical_sha256", "duration_s"))
+    version = ("item__external_id", "item__strata", "number", *TEXT_FIELDS, *clips)
+    fields = ("external_id", "corrected", *(f"item_version__{name}" for name in version))
+    tasks = _tasks(study, selection).annotate(corrected=holds_correction("item_version__"))
+    for batch in batches(tasks, *fields, size=BATCH):
         yield from _read(batch, selection, question_ids)
-        last = batch[-1]["id"]
 
 
 def _tasks(study: Study, selection: TaskSelection) -> QuerySet[Task]:
@@ -126,7 +114,19 @@ def _read(
     before: list[int] = []
     if selection.texts != "corrected":
         before = [row["id"] for row in batch if not row["corrected"]]
-    outputs = _outputs(ids)
+    outputs = {
+        task: [
+            Output(
+                row["candidate_id"],
+                row["system"],
+                row["take"],
+                row["text"],
+                _clip(row["clip"], row["seconds"]),
+            )
+            for row in rows
+        ]
+        for task, rows in candidates_by_task(ids).items()
+    }
     origins = [ORIGINS[name] for name in selection.votes]
     judgments = _judgments(ids, before, origins, question_ids, outputs)
     scores = _scores(outputs) if selection.scores else {}
@@ -166,13 +166,6 @@ def _judged(
     )
 
 
-def _outputs(tasks: Collection[int]) -> Mapping[int, list[Output]]:
-    return grouped(
-        (task, Output(key, system, take, text, _clip(sha256, seconds)))
-        for task, key, system, take, text, sha256, seconds in fetch_rows(_OUTPUTS, tasks=list(tasks))
-    )
-
-
 def _judgments(
     tasks: Collection[int],
     before: Collection[int],
@@ -188,31 +181,30 @@ def _judgments(
         by_review=list(REVIEW_EXCLUSIONS),
     )
     slots = {task: {output.key: slot for slot, output in enumerate(own)} for task, own in outputs.items()}
-    task_of = {row[0]: row[1] for row in rows}
-    answers: defaultdict[int, list[AnswerRow]] = defaultdict(list)
-    for judgment, key, candidate, choice, value, confidence, text in fetch_rows(
-        _ANSWERS, judgments=list(task_of), questions=list(question_ids)
-    ):
-        slot = None if candidate is None else slots[task_of[judgment]][candidate]
-        answers[judgment].append(AnswerRow(key, slot, choice, value, confidence, text))
-    found: defaultdict[int, list[JudgmentRow]] = defaultdict(list)
+    answers = answers_by_judgment([row[0] for row in rows], question_id__in=question_ids)
+    judgments: defaultdict[int, list[JudgmentRow]] = defaultdict(list)
     seen: set[tuple[int, str]] = set()
     for judgment, task, rater, origin, codes, comment, presentation, probability in rows:
         if rater and (task, rater) in seen:
             continue
         seen.add((task, rater or ""))
-        found[task].append(
+        judgments[task].append(
             JudgmentRow(
                 rater=rater or "",
                 origin=Judgment.Origin(origin).name.lower(),
-                answers=tuple(answers[judgment]),
+                answers=tuple(_answer_row(answer, slots[task]) for answer in answers[judgment]),
                 codes=tuple(codes),
                 comment=comment,
                 presentation=tuple(presentation) if presentation else None,
                 inclusion_probability=probability,
             )
         )
-    return found
+    return judgments
+
+
+def _answer_row(row: Mapping[str, Any], slots: Mapping[int, int]) -> AnswerRow:
+    slot = None if row["candidate_id"] is None else slots[row["candidate_id"]]
+    return AnswerRow(row["key"], slot, row["choice"], row["value"], row["confidence"], row["text"])
 
 
 def _scores(
@@ -225,3 +217,72 @@ def _scores(
 
 def _clip(sha256: str | None, seconds: float | None) -> Clip | None:
     return None if sha256 is None else Clip(sha256, seconds or 0.0)
+
+
+# Tasks as Label Studio takes them: also those without judgments, each judgment with its name and times.
+
+_TASK_FIELDS = (
+    "external_id", "item_version_id", "item_version__item__external_id", "item_version__item__strata",
+    "item_version__number", *(f"item_version__{name}" for name in TEXT_FIELDS),
+    *(f"item_version__{name}__canonical_sha256" for name in _CLIPS),
+)  # fmt: skip
+# What the manifest says of the judgments that are here.
+TASK_FILTER = "those that stand, by the present protocol: not excluded, no expert's, no withdrawn rater's"
+
+
+def _tasks_of(study: Study, texts: str) -> QuerySet[Task]:
+    """Those that are about the versions of items that `texts` names, without those that were withdrawn."""
+    versions = ItemVersion.objects.filter(item__study=study, retracted=False, **TEXT_VERSIONS[texts])
+    return Task.objects.filter(study=study, kind=Task.Kind.REGULAR, item_version__in=versions).exclude(
+        state=Task.State.WITHDRAWN
+    )
+
+
+def task_records(study: Study, *, texts: str = "both") -> Iterator[Record]:
+    """In the order in which they were stored; a judgment's `choice` and `slot` are places in `candidates`."""
+    for batch in batches(_tasks_of(study, texts), *_TASK_FIELDS, size=BATCH):
+        ids = [row["id"] for row in batch]
+        candidates, judgments = candidates_by_task(ids), _judgment_records(study, ids)
+        for row in batch:
+            yield {
+                "task": row["external_id"],
+                "item": row["item_version__item__external_id"],
+                "strata": row["item_version__item__strata"],
+                "version_id": row["item_version_id"],
+                "version": row["item_version__number"],
+                "texts": {name: row[f"item_version__{name}"] for name in TEXT_FIELDS},
+                "clips": {name: row[f"item_version__{name}__canonical_sha256"] for name in _CLIPS},
+                "candidates": candidates[row["id"]],
+                "judgments": judgments[row["id"]],
+            }
+
+
+def most_candidates(study: Study, *, texts: str = "both") -> int:
+    slots = TaskCandidate.objects.filter(task__in=_tasks_of(study, texts)).order_by("-slot")
+    return int(slots.values_list("slot", flat=True).first() or 0) + 1
+
+
+def _judgment_records(study: Study, task_ids: Collection[int]) -> Mapping[int, list[Record]]:
+    judgments = Judgment.objects.filter(
+        counted.IS_COUNTED, task_id__in=task_ids, protocol_version=study.protocol_version
+    ).exclude(rater__state=Rater.State.WITHDRAWN)
+    fields = ("id", "task_id", "client_id", "rater__pseudonym", "presentation", "codes", "comment", "origin")
+    rows = list(judgments.order_by("pk").values(*fields, "started_at", "submitted_at"))
+    answers = answers_by_judgment([row["id"] for row in rows])
+    return grouped(
+        (
+            row["task_id"],
+            {
+                "client_id": str(row["client_id"]),
+                "rater": row["rater__pseudonym"] or "",
+                "origin": Judgment.Origin(row["origin"]).name.lower(),
+                **{name: row[name] for name in ("presentation", "codes", "comment")},
+                **{name: utc_text(row[name]) for name in ("started_at", "submitted_at")},
+                "answers": [
+                    {**answer, **{name: plain_number(answer[name]) for name in ("value", "confidence")}}
+                    for answer in answers[row["id"]]
+                ],
+            },
+        )
+        for row in rows
+    )

@@ -12,12 +12,11 @@ from typing import Any
 
 from analytics.code_version import code_version
 from analytics.data.postgres import fetch_rows
-from analytics.datasets import snapshot_sql
+from analytics.datasets import release_tables
 from analytics.datasets.card import card_metadata, yaml_text
 from analytics.datasets.folder import MANIFEST_NAME, WrittenFile, hash_file
-from analytics.datasets.manifest import policy_facts, protocol_facts
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
-from analytics.datasets.snapshot import StudySnapshot
+from analytics.datasets.snapshot import StudySnapshot, policy_facts, protocol_facts
 from annotation.errors import InvalidInput
 from annotation.models import Study
 
@@ -86,8 +85,8 @@ def jsonl_path(config: str) -> str:
 def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
     """How many judgments there are, how many count, and why the others do not; how many raters have withdrawn."""
     params = cut.horizon.params(study)
-    fates = fetch_rows(snapshot_sql.JUDGMENT_FATES, **params)
-    withdrawn = dict(fetch_rows(snapshot_sql.WITHDRAWAL_COUNTS, **params))
+    fates = fetch_rows(release_tables.JUDGMENT_FATES, **params)
+    withdrawn = dict(fetch_rows(release_tables.WITHDRAWAL_COUNTS, **params))
     excluded: Counter[str] = Counter()
     found = dict.fromkeys(("counted", "experts_own", "judgments", "superseded", "surplus"), 0)
     for out, why, stands, surplus, experts, n in fates:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ def run_release(running: RunningJob) -> dict[str, Any]:
 
     job = running.job
     assert job.study is not None
-    wishes = replace(ReleaseOptions(**job.params), language=tuple(job.params["language"]))
+    wishes = ReleaseOptions.of(job.params)
     running.progress(0, stage="waiting")
     drawn, study = snapshot.draw_snapshot(job.study, on_wait=lambda: running.progress(0))
     number = 1 + (study.releases.aggregate(last=Max("number"))["last"] or 0)

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet
 
-from analytics.datasets.manifest import study_facts
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.models import ListeningCheck, Study
+from annotation.models import ListeningCheck, OrderingPolicy, ProtocolVersion, Study
+from annotation.rating.rules.ordering import PRIORITIES_SOURCE_KEY
 
 _CHECKS = "annotation_listeningcheck"
 # Shorter than deadlock_timeout, which is a second unless somebody has set it.
@@ -113,6 +114,11 @@ class ReleaseOptions:
     creator: str = ""
     url: str = ""
 
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> ReleaseOptions:
+        """From JSON, as a job or a manifest keeps it."""
+        return cls(**{**stored, "language": tuple(stored["language"])})
+
     def check(self) -> None:
         if self.audio not in AUDIO_CHOICES:
             known = "canonical (what raters heard), original (what was handed in) or nothing"
@@ -120,6 +126,28 @@ class ReleaseOptions:
                 "This audio cannot be put into a release.",
                 problems=[FieldProblem("audio", f"{self.audio!r} is not known.", f"Ask for {known}.")],
             )
+
+
+# Facts of a study, as the manifests of exports and releases state them.
+
+_STUDY_FIELDS = ("slug", "title", "description", "state", "overlap", "order", "seed")
+# Rules of a study that mean something on this installation only: folders and servers of the scorer of new items, and
+# the database rows that priorities were made from.
+_INSTALLATION_RULES = {"prescore", PRIORITIES_SOURCE_KEY}
+
+
+def study_facts(study: Study) -> dict[str, Any]:
+    rules = {name: rule for name, rule in study.rules.items() if name not in _INSTALLATION_RULES}
+    return {**{name: getattr(study, name) for name in _STUDY_FIELDS}, "rules": rules}
+
+
+def protocol_facts(versions: QuerySet[ProtocolVersion]) -> list[dict[str, Any]]:
+    rows = versions.order_by("number").values_list("number", "preset", "definition_sha256", "definition")
+    return [dict(zip(("number", "preset", "sha256", "definition"), row, strict=True)) for row in rows]
+
+
+def policy_facts(policies: QuerySet[OrderingPolicy]) -> list[dict[str, Any]]:
+    return [dict(row) for row in policies.order_by("number").values("number", "settings", "made_from")]
 
 
 # The snapshot: with the database, all that is needed to make a release again.
@@ -142,12 +170,12 @@ class StudySnapshot:
         return cut
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> StudySnapshot:
+    def from_json(cls, cut: Mapping[str, Any]) -> StudySnapshot:
         """Raises InvalidInput for what no release has written."""
         try:
-            wishes = replace(ReleaseOptions(**told["wishes"]), language=tuple(told["wishes"]["language"]))
-            horizon = replace(SnapshotBounds(**told["horizon"]), checks=tuple(told["horizon"]["checks"]))
-            return cls(told["number"], told["date"], wishes, dict(told["study"]), horizon)
+            wishes = ReleaseOptions.of(cut["wishes"])
+            horizon = SnapshotBounds(**{**cut["horizon"], "checks": tuple(cut["horizon"]["checks"])})
+            return cls(cut["number"], cut["date"], wishes, dict(cut["study"]), horizon)
         except (KeyError, TypeError) as error:
             raise InvalidInput(
                 f"This is not the manifest of a release: {error}. Give the manifest.json that came with one.",

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from analytics.data.postgres import consistent_snapshot, fetch_rows
-from analytics.datasets import columnar, release_manifest, snapshot, snapshot_sql
+from analytics.datasets import columnar, release_manifest, release_tables, snapshot
 from analytics.datasets.columnar import OnRows
 from analytics.datasets.folder import (
     DamagedClipError,
@@ -20,7 +20,7 @@ from analytics.datasets.folder import (
     hash_file,
     write_manifest,
 )
-from analytics.datasets.item_records import TEXT_VERSIONS
+from analytics.datasets.records import TEXT_VERSIONS
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
 from analytics.datasets.snapshot import StudySnapshot
 from annotation.errors import Conflict
@@ -78,7 +78,7 @@ def _audio(
         return {}
     (folder / "audio").mkdir()
     found: dict[str, WrittenFile] = {}
-    for path, stored, sha256 in fetch_rows(snapshot_sql.AUDIO_FILES, **params):
+    for path, stored, sha256 in fetch_rows(release_tables.AUDIO_FILES, **params):
         try:
             found[path] = copy_clip(stored, folder / path, sha256=sha256)
         except DamagedClipError as error:

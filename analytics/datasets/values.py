@@ -51,3 +51,8 @@ def without_paths(value: Any) -> Any:
     if isinstance(value, str) and _PATH.match(value):
         return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
     return value
+
+
+def extra_without_paths(extra: Record) -> Record:
+    """What an import brought beside, as it came; what models wrote here tells by which, but not on whose machine."""
+    return {**extra, "written": without_paths(extra["written"])} if "written" in extra else extra

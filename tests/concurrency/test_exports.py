@@ -9,8 +9,7 @@ from contextlib import nullcontext
 import pytest
 from django.db import connection
 
-from analytics.datasets import exports
-from analytics.datasets import judgment_records as records
+from analytics.datasets import exports, records
 from annotation.models import Judgment
 from annotation.rating import exclusions
 from tests import factories
@@ -23,7 +22,7 @@ def excluded_while_exporting(monkeypatch, folder) -> list[bool]:
     """Export five judgments by batches of two; after the second judgment somebody excludes them all."""
     study = factories.StudyFactory(overlap=9)
     votes(factories.rating_task(study, "a"), [1, 2, 3, 4, 5])
-    monkeypatch.setattr(records, "BATCH", 2)
+    monkeypatch.setattr(records, "JUDGMENT_BATCH", 2)
     monkeypatch.setattr(exports, "PROGRESS_EVERY", 2)
 
     def exclude_all() -> None:

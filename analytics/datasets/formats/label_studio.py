@@ -230,7 +230,7 @@ class _Tasks:
 
     def _annotation(self, task: Record, judgment: Record) -> Record:
         self.n_annotations += 1
-        slots = {candidate["id"]: slot for slot, candidate in enumerate(task["candidates"])}
+        slots = {candidate["candidate_id"]: slot for slot, candidate in enumerate(task["candidates"])}
         said = [part for answer in judgment["answers"] for part in self._said(answer, slots)]
         said += [("codes", judgment["codes"])] if judgment["codes"] else []
         said += [("comment", judgment["comment"])] if judgment["comment"] else []
@@ -253,7 +253,7 @@ class _Tasks:
 
     def _said(self, answer: Record, slots: Mapping[int, int]) -> Iterator[tuple[str, Any]]:
         about = answer["candidate_id"]
-        name = answer["question"] + ("" if about is None else self.ends[slots[about]])
+        name = answer["key"] + ("" if about is None else self.ends[slots[about]])
         choice = answer["choice"]
         if choice is not None:
             yield name, _CHOICES.get(choice) or "AB"[choice - 1]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from analytics.datasets.formats import EXPORT_FORMATS
-from analytics.datasets.judgment_records import check_records
+from analytics.datasets.records import check_records
 from annotation.listening import checks
 from annotation.models import Rater
 from tests import factories

@@ -6,8 +6,7 @@ import json
 
 from django.test import TestCase
 
-from analytics.datasets.item_records import item_records
-from analytics.datasets.review_records import case_records, correction_records
+from analytics.datasets.records import case_records, correction_records, item_records
 from analytics.datasets.values import without_paths
 from annotation.models import Membership, Rater
 from tests.analytics.reviewed import next_version, reviewed

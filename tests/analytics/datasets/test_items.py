@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analytics.datasets import item_records as records
-from analytics.datasets.item_records import item_records
+from analytics.datasets import records
+from analytics.datasets.records import item_records
 from annotation.models import Item, ItemVersion, Study
 from tests import factories
 
@@ -79,7 +79,7 @@ def test_what_a_model_wrote_names_no_place_on_this_machine(study):
 
 
 def test_batches_join_without_gap_or_repeat(study, monkeypatch):
-    monkeypatch.setattr(records, "BATCH", 2)
+    monkeypatch.setattr(records, "ITEM_BATCH", 2)
     for name in "abcde":
         factories.comparison_task(study, name)
     factories.rating_task(factories.StudyFactory(), "other")

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from analytics.datasets import judgment_records as records
-from analytics.datasets.judgment_records import judgment_records
+from analytics.datasets import records
+from analytics.datasets.records import judgment_records
 from annotation.models import Answer, Assignment, Candidate, Judgment, Rater, Study, Task
 from annotation.rating import exclusions, judgments, leases, task_selection
 from annotation.studies import protocols
@@ -233,7 +233,7 @@ def test_batches_join_without_gap_or_repeat(monkeypatch):
     task = factories.rating_task(study, "a")
     votes = [str(vote(task, value).client_id) for value in (1, 2, 3, 4, 5)]
     vote(factories.rating_task(factories.StudyFactory(), "other"), 1)
-    monkeypatch.setattr(records, "BATCH", 2)
+    monkeypatch.setattr(records, "JUDGMENT_BATCH", 2)
     assert [record["client_id"] for record in judgment_records(study)] == votes
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analytics.datasets.judgment_records import judgment_records, listening_record
+from analytics.datasets.records import judgment_records, listening_record
 from annotation.models import Study
 from annotation.rating import judgments, leases
 from tests import factories

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analytics.datasets.judgment_records import judgment_records
+from analytics.datasets.records import judgment_records
 from tests.analytics.datasets.released import release, rows, working
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analytics.datasets import diff, release_manifest, table_files
-from analytics.datasets.judgment_records import judgment_records
+from analytics.datasets.records import judgment_records
 from analytics.datasets.snapshot import StudySnapshot
 from annotation.errors import InvalidInput
 from annotation.models import Study

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics.datasets.judgment_records import judgment_records
-from analytics.datasets.review_records import case_records, correction_records
+from analytics.datasets.records import case_records, correction_records, judgment_records
 from analytics.reports.review_report import review_report
 from analytics.review.item_history import item_history
 from annotation.items import locks, versions

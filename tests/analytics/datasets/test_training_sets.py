@@ -369,7 +369,7 @@ def test_queries_do_not_grow_with_tasks(compared, django_assert_num_queries):
 
     ordered = training_sets.resolve_options(compared, TrainingSetOptions("soft-preferences"))
     with django_assert_num_queries(7):
-        assert len(list(judged_tasks(compared, ordered.wanted))) == 12
+        assert len(list(judged_tasks(compared, ordered.selection))) == 12
 
 
 def test_a_folder_with_something_in_it_is_refused(compared, tmp_path):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analytics.datasets import diff, table_files
+from analytics.datasets.records import case_records, correction_records
 from analytics.datasets.release_manifest import parquet_path
-from analytics.datasets.review_records import case_records, correction_records
 from annotation.models import CaseEvent, Return
 from annotation.review import adjudication
 from tests import factories

@@ -12,10 +12,9 @@ from django.utils import timezone
 
 from analytics.data import counted_judgments, votes
 from analytics.data.questions import measured_questions
-from analytics.datasets import exports, item_records, training_sets
-from analytics.datasets.judgment_records import check_records, judgment_records
+from analytics.datasets import exports, judged_tasks, training_sets
+from analytics.datasets.records import case_records, check_records, correction_records, judgment_records
 from analytics.datasets.releases import withdrawal_certificate
-from analytics.datasets.review_records import case_records, correction_records
 from analytics.review.case_votes import votes_on_version
 from analytics.review.item_history import history_json, item_history
 from annotation.errors import Conflict
@@ -40,7 +39,7 @@ def world() -> Working:
 
 
 def exported(world: Working) -> str:
-    readers = (judgment_records, case_records, check_records, correction_records, item_records.task_records)
+    readers = (judgment_records, case_records, check_records, correction_records, judged_tasks.task_records)
     return "".join(json.dumps(record) for read in readers for record in read(world.study))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from analytics.datasets import exports
 from analytics.datasets.formats import label_studio
-from analytics.datasets.judgment_records import judgment_records
+from analytics.datasets.records import judgment_records
 from annotation.errors import InvalidInput
 from annotation.importing import import_jobs, options
 from annotation.jobs import jobs
