@@ -6,8 +6,9 @@ Those that ask the database or the broker run with `check --database default`; t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import wraps
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,6 +28,18 @@ from kombu.exceptions import OperationalError
 WAITING_TOO_LONG = timedelta(minutes=2)
 
 
+def _of_database(check: Callable[[], list[CheckMessage]]) -> Callable[..., list[CheckMessage]]:
+    """Register a check that asks the database or what stands beside it: run where the database is to be checked."""
+
+    @wraps(check)
+    def run(
+        app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+    ) -> list[CheckMessage]:
+        return check() if "default" in (databases or ()) else []
+
+    return register(Tags.database)(run)
+
+
 @register("files")
 def check_media_folder(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
     """Every clip ends up there; without it each import fails at its first file."""
@@ -38,12 +51,10 @@ def check_media_folder(app_configs: Sequence[AppConfig] | None, **_: Any) -> lis
     return [Error(f"The media folder {folder} cannot be written to.", hint=hint, id="concord.E001")]
 
 
-@register(Tags.database)
-def check_bucket(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+@_of_database
+def check_bucket() -> list[CheckMessage]:
     """Where files are kept in a bucket: whether one can be written there, read again and removed."""
-    if "default" not in (databases or ()) or settings.STORAGE_BUCKET is None:
+    if settings.STORAGE_BUCKET is None:
         return []
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -83,12 +94,10 @@ def check_production(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[
     return found
 
 
-@register(Tags.database)
-def check_worker(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+@_of_database
+def check_worker() -> list[CheckMessage]:
     """Jobs are rows whatever the broker: one that stays queued has found no worker."""
-    if "default" not in (databases or ()) or not _is_migrated("annotation"):
+    if not _is_migrated("annotation"):
         return []
     from annotation.models import Job
 
@@ -100,12 +109,10 @@ def check_worker(
     return [Warning(f"{waiting} jobs wait and no worker takes them.", hint=hint, id="concord.W003")]
 
 
-@register(Tags.database)
-def check_scoring_worker(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+@_of_database
+def check_scoring_worker() -> list[CheckMessage]:
     """A scoring run that was asked for and has not begun, and that nobody is loading a model for."""
-    if "default" not in (databases or ()) or not _is_migrated("scoring"):
+    if not _is_migrated("scoring"):
         return []
     from scoring.models import ScoringRun
 
@@ -122,12 +129,10 @@ def check_scoring_worker(
     return [Warning(f"{waiting} scoring runs wait and no worker takes them.", hint=hint, id="concord.W004")]
 
 
-@register(Tags.database)
-def check_broker(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+@_of_database
+def check_broker() -> list[CheckMessage]:
     """A broker of its own; the default one is the database itself."""
-    if "default" not in (databases or ()) or settings.CELERY_BROKER_URL.startswith("pgmq://"):
+    if settings.CELERY_BROKER_URL.startswith("pgmq://"):
         return []
     try:
         with Connection(settings.CELERY_BROKER_URL, connect_timeout=3) as connection:

@@ -28,19 +28,15 @@ from config.processes import Failed, Interruption, Service, Stop, Supervisor, sa
 # One launcher per home folder: who holds it, and the moment after its last holder is truly gone.
 
 
-class HomeInUse(Exception):
-    """Another launcher runs in this folder; the text says which and what to do."""
-
-
 def lock_home(home: Path, *, address: str, pause: Callable[[float], None]) -> IO[str]:
-    """Hold `home` for as long as the returned file is open. Raises Taken.
+    """Hold `home` for as long as the returned file is open. Raises Failed where another launcher runs in this folder.
 
     A launcher that was killed leaves its guardian to stop its children; `pause` is called while that goes on.
     """
     lock = (home / "run.lock").open("a+")
     if not _try_lock(lock):
         lock.seek(0)
-        raise HomeInUse(
+        raise Failed(
             f"Concord already runs from {home}: {lock.read().strip() or 'it is just starting'}.\n"
             "Stop it with Ctrl-C where it was started, or set CONCORD_HOME to another folder."
         )
@@ -53,9 +49,7 @@ def lock_home(home: Path, *, address: str, pause: Callable[[float], None]) -> IO
             say("Waiting for the processes of an earlier run to end …")
         while not _try_lock(gone):
             if time.monotonic() > deadline:
-                raise HomeInUse(
-                    f"Processes of an earlier run in {home} do not end; end them, then start again."
-                )
+                raise Failed(f"Processes of an earlier run in {home} do not end; end them, then start again.")
             pause(0.1)
     return lock
 
@@ -142,12 +136,8 @@ _GENTLY = '{ echo "$0" > /proc/self/autogroup; } 2>/dev/null; exec nice -n "$0" 
 _NICENESS = {"gpu": 19, "review": 10}
 
 
-class PortTaken(Exception):
-    """Another program listens where we were asked to."""
-
-
 def main() -> int:
-    arguments = _parser().parse_args()
+    arguments = _arguments()
     interruption = Interruption()
     home = env.home()
     try:
@@ -164,7 +154,7 @@ def main() -> int:
     except Stop:
         say("Stopped; everything is kept.")
         return 0
-    except (Failed, PortTaken, HomeInUse) as problem:
+    except Failed as problem:
         say(str(problem))
     return 1
 
@@ -176,7 +166,7 @@ def _start_and_supervise(
     database = _start_database(home)
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
     server = supervisor.serve("web", *web_command(port))
-    supervisor.serve("worker", *_worker_command())
+    supervisor.serve("worker", *_worker("cpu", "--concurrency", str(min(os.cpu_count() or 1, 4))))
     # A model too large for this machine kills it again and again, and must not take raters' work along.
     supervisor.serve("scoring", *model_command("gpu"), needed=False)
     supervisor.serve("writing", *model_command("review"), needed=False)
@@ -190,13 +180,13 @@ def _start_and_supervise(
         supervisor.tend(database)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run", description="Start Concord on this machine.")
     parser.add_argument(
         "--port", type=_port, default=8000, help="where to listen, on this machine only (8000)"
     )
     parser.add_argument("--no-demo", dest="demo", action="store_false", help="do not create the demo study")
-    return parser
+    return parser.parse_args()
 
 
 def _port(text: str) -> int:
@@ -212,10 +202,8 @@ def _require_free(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            problem = f"Port {port} cannot be used: {error.strerror}."
-            raise PortTaken(
-                f"{problem} Choose another, for example: ./run --port {port % 65535 + 1}"
-            ) from error
+            remedy = f"Choose another, for example: ./run --port {port % 65535 + 1}"
+            raise Failed(f"Port {port} cannot be used: {error.strerror}. {remedy}") from error
 
 
 def _start_database(home: Path) -> Cluster | None:
@@ -226,10 +214,6 @@ def _start_database(home: Path) -> Cluster | None:
         raise Failed(f"The database does not start; its log is {log}.\n{error}") from error
     postgres.require_answer()
     return database
-
-
-def _worker_command() -> list[str]:
-    return _worker("cpu", "--concurrency", str(min(os.cpu_count() or 1, 4)))
 
 
 def model_command(queue: str) -> list[str]:

@@ -21,7 +21,8 @@ LONGEST_DELAY = 300.0
 
 
 class Failed(Exception):
-    """A child that is needed ended, and trying again is no use. The text holds the end of its log."""
+    """Concord cannot start or go on, and trying again is no use. The text says why and what to do; where a child ended
+    that is needed, it holds the end of its log."""
 
 
 class Child:

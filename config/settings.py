@@ -13,7 +13,7 @@ from config import env
 # What beat starts, and every how many seconds. Each sweep is safe to run twice, and to leave out once.
 
 
-BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "expire-leases": {"task": "annotation.tasks.expire_leases", "schedule": 10.0},
     "forget-kept-answers": {"task": "annotation.tasks.forget_kept_answers", "schedule": 3600.0},
     "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
@@ -40,7 +40,6 @@ DEBUG = env.flag("CONCORD_DEBUG")
 HTTPS = env.flag("CONCORD_HTTPS")
 ALLOWED_HOSTS = env.names("CONCORD_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if HTTPS and host != "*"]
-SITE_NAME = "Concord"
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
@@ -243,7 +242,6 @@ CELERY_TASK_ROUTES = {
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
-CELERY_BEAT_SCHEDULE = BEAT_SCHEDULE
 
 # ── Files ────────────────────────────────────────────────────────────────────
 MEDIA_ROOT = HOME / "media"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+Eventually = Callable[[Callable[[], object]], None]
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def eventually() -> Callable[[Callable[[], object]], None]:
+def eventually() -> Eventually:
     """Wait for something to become true; how long it may take says nothing about the product."""
 
     def wait(condition: Callable[[], object]) -> None:

@@ -48,14 +48,13 @@ def test_debug_in_production_is_an_error(settings, debug: bool, https: bool, ids
     assert _ids(checks.check_debug(None)) == ids
 
 
-def test_a_laptop_is_no_production(settings) -> None:
-    settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
-    assert _ids(checks.check_production(None)) == ["concord.W001", "concord.W002"]
-
-
-def test_a_production_that_says_so_is_fine(settings) -> None:
-    settings.HTTPS, settings.ALLOWED_HOSTS = True, ["example.org"]
-    assert checks.check_production(None) == []
+@pytest.mark.parametrize(
+    ("https", "hosts", "ids"),
+    [(False, ["localhost", "127.0.0.1"], ["concord.W001", "concord.W002"]), (True, ["example.org"], [])],
+)
+def test_a_laptop_is_no_production(settings, https: bool, hosts: list[str], ids: list[str]) -> None:
+    settings.HTTPS, settings.ALLOWED_HOSTS = https, hosts
+    assert _ids(checks.check_production(None)) == ids
 
 
 @pytest.mark.django_db
@@ -113,16 +112,12 @@ def test_the_database_is_asked_only_where_that_was_asked_for() -> None:
     assert checks.check_broker(None, databases=None) == []
 
 
-def test_a_broker_that_does_not_answer_is_an_error(settings) -> None:
+@pytest.mark.parametrize("url", ["amqp://127.0.0.1:{port}", "redis://127.0.0.1:1"])
+def test_a_broker_that_does_not_answer_or_has_no_driver_is_an_error(settings, url: str) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
-        settings.CELERY_BROKER_URL = f"amqp://127.0.0.1:{silent.getsockname()[1]}"
+        settings.CELERY_BROKER_URL = url.format(port=silent.getsockname()[1])
         assert _ids(checks.check_broker(None, databases=["default"])) == ["concord.E003"]
-
-
-def test_a_broker_without_its_driver_is_an_error(settings) -> None:
-    settings.CELERY_BROKER_URL = "redis://127.0.0.1:1"
-    assert _ids(checks.check_broker(None, databases=["default"])) == ["concord.E003"]
 
 
 def test_the_database_as_broker_needs_no_check_of_its_own(settings) -> None:

@@ -8,7 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from config.postgres.cluster import Cluster
+from tests.config.conftest import Eventually
 
 HOLD = """
 import sys
@@ -128,9 +129,7 @@ def test_it_starts_over_after_an_interrupted_creation(cluster: Cluster, home: Pa
     assert cluster.postmaster() is not None
 
 
-def test_it_revives_a_server_that_died(
-    cluster: Cluster, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_it_revives_a_server_that_died(cluster: Cluster, eventually: Eventually) -> None:
     cluster.hold()
     assert cluster.revive() is False
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
 from config.guardian import stop_groups
+from tests.config.conftest import Eventually
 
 # Starts a child that starts a grandchild, and tells both numbers.
 PARENT = """
@@ -50,9 +50,7 @@ def _ended(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def test_it_ends_children_and_grandchildren_of_a_killed_parent(
-    home: Path, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_it_ends_children_and_grandchildren_of_a_killed_parent(home: Path, eventually: Eventually) -> None:
     family = _kill_parent(home)
     eventually(lambda: all(_ended(process) for process in family))
 
@@ -66,9 +64,7 @@ def test_it_kills_what_does_not_end_when_asked() -> None:
     assert deaf.wait() == -signal.SIGKILL
 
 
-def test_it_leaves_alone_what_it_was_told_to_forget(
-    home: Path, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_it_leaves_alone_what_it_was_told_to_forget(home: Path, eventually: Eventually) -> None:
     bystanders = _kill_parent(home, "forget")
     family = _kill_parent(home)
     eventually(lambda: all(_ended(process) for process in family))
@@ -79,6 +75,6 @@ def test_it_leaves_alone_what_it_was_told_to_forget(
             process.kill()
 
 
-def test_it_discards_a_scratch_folder(home: Path, eventually: Callable[[Callable[[], object]], None]) -> None:
+def test_it_discards_a_scratch_folder(home: Path, eventually: Eventually) -> None:
     _kill_parent(home, "discard")
     eventually(lambda: not home.exists())

@@ -12,7 +12,7 @@ from config import guardian, launch
 def test_a_home_has_one_launcher_at_a_time(home: Path) -> None:
     with (
         launch.lock_home(home, address="http://127.0.0.1:8000/", pause=_never),
-        pytest.raises(launch.HomeInUse, match=rf"process {os.getpid()}, http://127.0.0.1:8000/"),
+        pytest.raises(launch.Failed, match=rf"process {os.getpid()}, http://127.0.0.1:8000/"),
     ):
         launch.lock_home(home, address="http://127.0.0.1:8001/", pause=_never)
 

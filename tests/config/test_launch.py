@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-Eventually = Callable[[Callable[[], object]], None]
+from tests.config.conftest import ROOT, Eventually
+
 Launch = Callable[..., "subprocess.Popen[str]"]
 
 pytestmark = pytest.mark.slow

@@ -59,6 +59,12 @@ def test_a_busy_connection_is_not_asked_whether_it_lives(lasting, monkeypatch):
     assert asked == [1]
 
 
+def test_the_tests_own_server_does_not_flush_to_disk():
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW fsync")
+        assert cursor.fetchone() == ("off",)
+
+
 def test_statements_of_a_repeated_query_are_prepared(lasting):
     study = factories.StudyFactory()
     for _ in range(4):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gettext
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +11,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from config import env, prepare
+from tests.config.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 COUNT_STUDIES = "from annotation.models import Study; print(Study.objects.count())"
 
 
@@ -115,3 +117,49 @@ def test_an_operators_empty_database_is_left_alone(monkeypatch: pytest.MonkeyPat
 )  # fmt: skip
 def test_only_commands_that_read_the_database_prepare_it(arguments: tuple[str, ...], needed: bool) -> None:
     assert prepare.needs_tables(["manage.py", *arguments]) is needed
+
+
+# Translations.
+
+PO = """
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=utf-8\\n"
+"Plural-Forms: nplurals=1; plural=0;\\n"
+
+msgid "Skip"
+msgstr "跳过"
+
+msgid "one clip"
+msgid_plural "{n} clips"
+msgstr[0] "{n} 个片段"
+"""
+
+
+@pytest.fixture
+def po(tmp_path: Path) -> Path:
+    path = tmp_path / "zh_Hans" / "LC_MESSAGES" / "django.po"
+    path.parent.mkdir(parents=True)
+    path.write_text(PO)
+    return path
+
+
+def test_it_compiles_what_gettext_reads(tmp_path: Path, po: Path) -> None:
+    assert prepare.compile_translations([tmp_path]) == [po.with_suffix(".mo")]
+    with po.with_suffix(".mo").open("rb") as file:
+        catalogue = gettext.GNUTranslations(file)
+    assert catalogue.gettext("Skip") == "跳过"
+    assert catalogue.ngettext("one clip", "{n} clips", 1) == "{n} 个片段"
+
+
+def test_it_compiles_again_only_what_changed(tmp_path: Path, po: Path) -> None:
+    mo = prepare.compile_translations([tmp_path])[0]
+    assert prepare.compile_translations([tmp_path]) == []
+
+    later = mo.stat().st_mtime + 10
+    os.utime(po, (later, later))
+    assert prepare.compile_translations([tmp_path]) == [mo]
+
+
+def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+    assert prepare.compile_translations([tmp_path / "locale"]) == []
