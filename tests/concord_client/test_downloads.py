@@ -74,37 +74,27 @@ def test_a_file_comes_whole_and_nothing_else_is_left(tmp_path: Path):
 def test_what_breaks_off_goes_on_where_it_stopped_as_often_as_something_comes(tmp_path: Path):
     server = FileServer(at_once=50_000)
     assert server.fetch(tmp_path / "a.zip").read_bytes() == CONTENT
-    assert server.ranges == [
-        "",
-        "bytes=50000-",
-        "bytes=100000-",
-        "bytes=150000-",
-        "bytes=200000-",
-        "bytes=250000-",
-    ]
+    assert server.ranges == ["", *(f"bytes={start}-" for start in range(50_000, len(CONTENT), 50_000))]
 
 
-def test_a_later_call_goes_on_with_what_an_earlier_one_left(tmp_path: Path):
-    (tmp_path / "a.zip.part").write_bytes(CONTENT[:1000])
+@pytest.mark.parametrize(
+    ("part", "etag", "ranges"),
+    [
+        pytest.param(CONTENT[:1000], "", ["bytes=1000-"], id="a later call goes on"),
+        pytest.param(CONTENT, "", ["bytes=256000-"], id="what is all there is only checked"),
+        pytest.param(b"of another file", '"0"', ["bytes=15-"], id="another file comes from its start"),
+        pytest.param(CONTENT + b"more", "", ["bytes=256004-", ""], id="more than there is begins anew"),
+    ],
+)
+def test_what_an_earlier_call_left_is_gone_on_with_where_it_is_of_this_file(
+    tmp_path: Path, part: bytes, etag: str, ranges: list[str]
+):
+    (tmp_path / "a.zip.part").write_bytes(part)
+    if etag:
+        (tmp_path / "a.zip.part.etag").write_text(etag)
     server = FileServer()
     assert server.fetch(tmp_path / "a.zip").read_bytes() == CONTENT
-    assert server.ranges == ["bytes=1000-"]
-
-
-def test_a_part_that_is_all_there_is_only_checked(tmp_path: Path):
-    (tmp_path / "a.zip.part").write_bytes(CONTENT)
-    assert FileServer().fetch(tmp_path / "a.zip").read_bytes() == CONTENT
-
-
-def test_the_beginning_of_another_file_is_not_gone_on_with(tmp_path: Path):
-    (tmp_path / "a.zip.part").write_bytes(b"of another file")
-    (tmp_path / "a.zip.part.etag").write_text('"0"')
-    assert FileServer().fetch(tmp_path / "a.zip").read_bytes() == CONTENT
-
-
-def test_more_than_there_is_begins_anew(tmp_path: Path):
-    (tmp_path / "a.zip.part").write_bytes(CONTENT + b"more")
-    assert FileServer().fetch(tmp_path / "a.zip").read_bytes() == CONTENT
+    assert server.ranges == ranges
 
 
 def test_what_came_and_is_something_else_is_refused_and_removed(tmp_path: Path):
