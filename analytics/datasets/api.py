@@ -329,10 +329,8 @@ class ExportIn(In):
     )
 
 
-class ExportOut(serializers.Serializer):
-    job = serializers.UUIDField()
-    state = serializers.ChoiceField(Job.State.choices)
-    file = serializers.CharField(help_text="Path of the archive once the job is done.")
+class ExportOut(TrainingSetOut):
+    """Where the archive of an export will be."""
 
 
 class ExportsView(APIView):

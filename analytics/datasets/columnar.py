@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from django.db import connection
 from pyarrow import csv
 
-from analytics.datasets.folder import WrittenFile, hash_file
+from analytics.datasets.storage import WrittenFile, hash_file
 
 # Cells of a release as typed Arrow columns. No row is ever a Python object.
 

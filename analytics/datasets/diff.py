@@ -20,8 +20,8 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from analytics.datasets import release_manifest
-from analytics.datasets.folder import MANIFEST_NAME
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
+from analytics.datasets.storage import MANIFEST_NAME
 
 # The same table of two releases side by side, a part of it at a time, so that the largest takes no more
 # memory than a small one. A part is a range of the first column of the key: a row and its counterpart lie

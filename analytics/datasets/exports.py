@@ -12,14 +12,6 @@ from django.db.models import Count, F, Q
 
 from analytics.code_version import code_version
 from analytics.data.postgres import consistent_snapshot
-from analytics.datasets.folder import (
-    OnProgress,
-    ProgressCounter,
-    WrittenFile,
-    complete_folder,
-    write_lines,
-    write_manifest,
-)
 from analytics.datasets.formats import EXPORT_FORMATS, RecordFormat, TableFormat, TaskFormat
 from analytics.datasets.judged_tasks import TASK_FILTER, most_candidates, task_records
 from analytics.datasets.records import (
@@ -31,7 +23,15 @@ from analytics.datasets.records import (
     judgment_records,
 )
 from analytics.datasets.snapshot import policy_facts, protocol_facts, study_facts
-from analytics.datasets.storage import JobArchives
+from analytics.datasets.storage import (
+    JobArchives,
+    OnProgress,
+    ProgressCounter,
+    WrittenFile,
+    complete_folder,
+    write_lines,
+    write_manifest,
+)
 from analytics.datasets.values import Record
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs

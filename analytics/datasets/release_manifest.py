@@ -14,9 +14,9 @@ from analytics.code_version import code_version
 from analytics.data.postgres import fetch_rows
 from analytics.datasets import release_tables
 from analytics.datasets.card import card_metadata, yaml_text
-from analytics.datasets.folder import MANIFEST_NAME, WrittenFile, hash_file
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
 from analytics.datasets.snapshot import StudySnapshot, policy_facts, protocol_facts
+from analytics.datasets.storage import MANIFEST_NAME, WrittenFile, hash_file
 from annotation.errors import InvalidInput
 from annotation.models import Study
 

@@ -16,9 +16,8 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from analytics.datasets import exports
-from analytics.datasets.folder import ProgressCounter
 from analytics.datasets.snapshot import ReleaseOptions
-from analytics.datasets.storage import store_archive, unzip_folder, zip_folder
+from analytics.datasets.storage import ProgressCounter, store_archive, unzip_folder, zip_folder
 from analytics.datasets.values import utc_text
 from analytics.models import Release
 from annotation import access

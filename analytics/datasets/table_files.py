@@ -10,7 +10,10 @@ from django.db import connection
 from analytics.data.postgres import consistent_snapshot, fetch_rows
 from analytics.datasets import columnar, release_manifest, release_tables, snapshot
 from analytics.datasets.columnar import OnRows
-from analytics.datasets.folder import (
+from analytics.datasets.records import TEXT_VERSIONS
+from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
+from analytics.datasets.snapshot import StudySnapshot
+from analytics.datasets.storage import (
     DamagedClipError,
     OnProgress,
     ProgressCounter,
@@ -20,9 +23,6 @@ from analytics.datasets.folder import (
     hash_file,
     write_manifest,
 )
-from analytics.datasets.records import TEXT_VERSIONS
-from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
-from analytics.datasets.snapshot import StudySnapshot
 from annotation.errors import Conflict
 from annotation.models import ItemVersion, Study
 

@@ -15,15 +15,6 @@ from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import measured_questions
 from analytics.datasets import judged_tasks, rules
 from analytics.datasets.card import audio_folder, file_name, training_set_card
-from analytics.datasets.folder import (
-    DamagedClipError,
-    OnProgress,
-    ProgressCounter,
-    complete_folder,
-    copy_clip,
-    hash_file,
-    write_manifest,
-)
 from analytics.datasets.formats import training
 from analytics.datasets.formats import writers as formats_writers
 from analytics.datasets.formats.contract import (
@@ -37,7 +28,16 @@ from analytics.datasets.formats.contract import (
 )
 from analytics.datasets.judged_tasks import TaskSelection
 from analytics.datasets.rules import PARTS, Survey
-from analytics.datasets.storage import JobArchives
+from analytics.datasets.storage import (
+    DamagedClipError,
+    JobArchives,
+    OnProgress,
+    ProgressCounter,
+    complete_folder,
+    copy_clip,
+    hash_file,
+    write_manifest,
+)
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs
 from annotation.jobs.jobs import RunningJob

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analytics.datasets.formats.csv_jsonl import answer_lines, candidate_lines
+from analytics.datasets.formats import answer_lines, candidate_lines
 
 JUDGMENT: dict[str, Any] = {
     "study": "s", "item": "i", "item_version": 1, "task": "t", "task_kind": "regular", "systems": ["a", "b"],

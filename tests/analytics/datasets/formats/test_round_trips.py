@@ -1,4 +1,4 @@
-"""What is written in the layouts of others, our importers of these layouts read back."""
+"""What is written into a file of rows is read back from it, and by our importers of the layouts of others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analytics.datasets.formats import preferences, ratings, writers
-from analytics.datasets.formats.contract import AnswerRow, JudgmentRow, Output, Question
+from analytics.datasets.formats.contract import AnswerRow, Column, JudgmentRow, Output, Question
 from annotation.importing.formats import cmi_pref as cmi_importer
 from annotation.importing.formats import orca as orca_importer
 from annotation.importing.records import TaskRecord
@@ -27,6 +27,17 @@ def written(path: Path, rows: Iterable[dict[str, Any]], columns: tuple[Any, ...]
         writer.write(row)
     writer.close()
     return path
+
+
+COLUMNS = (Column("id", "string", "a name"), Column("text", "string", "words"))
+
+
+@pytest.mark.parametrize("kind", sorted(writers.WRITERS))
+@pytest.mark.parametrize("text", ["a\rb", "a\r\nb\n", "=1", "＝1", "\n=1", "'=1", '"', " , "])
+def test_texts_come_back_as_they_were(tmp_path, kind, text):
+    rows = [{"id": "one", "text": text}, {"id": "two", "text": "x"}]
+    path = written(tmp_path / f"rows.{kind}", rows, COLUMNS)
+    assert list(writers.read_rows(path, ["id", "text"])) == rows
 
 
 def test_votes_in_cmi_prefs_columns_come_back_as_they_were(tmp_path):
