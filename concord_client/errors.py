@@ -73,7 +73,7 @@ class SignatureError(Exception):
     """A webhook that this server did not sign, or signed too long ago."""
 
 
-def _problem_line(where: str | None, *said: str | None) -> str:
+def _problem_line(where: str | None, *sentences: str | None) -> str:
     """What is at fault, below the sentence that says that something is."""
     place = f"{where}: " if where else ""
-    return f"\n  {place}{' '.join(filter(None, said))}"
+    return f"\n  {place}{' '.join(filter(None, sentences))}"

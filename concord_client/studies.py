@@ -21,9 +21,9 @@ class Studies(Resource):
         """A new study in draft; you are its admin. Rules: description, overlap, order, lease_minutes."""
         return self._send("POST", "studies/", {"slug": slug, "title": title, "preset": preset, **rules})
 
-    def change(self, study: str, **wanted: Any) -> Record:
+    def change(self, study: str, **changes: Any) -> Record:
         """Change title, description, lease_minutes, listening, checks, stopping, ordering, or state."""
-        return self._send("PATCH", f"studies/{study}/", wanted)
+        return self._send("PATCH", f"studies/{study}/", changes)
 
     def set_state(self, study: str, state: str) -> Record:
         """running, paused or closed."""
@@ -154,8 +154,8 @@ class Review(Resource):
     def rules(self, study: str) -> Record:
         return self._get(f"studies/{study}/review/rules/")
 
-    def change_rules(self, study: str, **wanted: Any) -> Record:
-        return self._send("PATCH", f"studies/{study}/review/rules/", wanted)
+    def change_rules(self, study: str, **changes: Any) -> Record:
+        return self._send("PATCH", f"studies/{study}/review/rules/", changes)
 
     def preview_rules(self, study: str, flags: Mapping[str, Any]) -> Record:
         """What the rules would find now if they were changed so."""
@@ -262,9 +262,9 @@ class Writing(Resource):
     def writers(self, study: str) -> Iterator[Record]:
         return self._all(f"studies/{study}/writers/")
 
-    def start(self, study: str, writer_id: int, **wanted: Any) -> Record:
-        """Have a writer write. Wanted: filter, anew, judged, publishes."""
-        return self._send("POST", f"studies/{study}/writers/{writer_id}/start/", wanted)
+    def start(self, study: str, writer_id: int, **options: Any) -> Record:
+        """Have a writer write. Options: filter, anew, judged, publishes."""
+        return self._send("POST", f"studies/{study}/writers/{writer_id}/start/", options)
 
     def runs(self, study: str) -> Iterator[Record]:
         return self._all(f"studies/{study}/writing-runs/")

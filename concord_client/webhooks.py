@@ -53,9 +53,9 @@ class Webhooks(Resource):
         body = {"address": address, "events": [*events], "description": description}
         return self._send("POST", _webhook_path(study), {**body, "with_answers": with_answers})
 
-    def change(self, study: str, webhook_id: int, **wanted: Any) -> Record:
+    def change(self, study: str, webhook_id: int, **changes: Any) -> Record:
         """Change address, events, description, with_answers, or active: off, it collects nothing."""
-        return self._send("PATCH", _webhook_path(study, webhook_id), wanted)
+        return self._send("PATCH", _webhook_path(study, webhook_id), changes)
 
     def remove(self, study: str, webhook_id: int) -> None:
         """Remove it, with the log of what was sent."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import wraps
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -31,7 +30,6 @@ WAITING_TOO_LONG = timedelta(minutes=2)
 def _of_database(check: Callable[[], list[CheckMessage]]) -> Callable[..., list[CheckMessage]]:
     """Register a check that asks the database or what stands beside it: run where the database is to be checked."""
 
-    @wraps(check)
     def run(
         app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
     ) -> list[CheckMessage]:
@@ -84,14 +82,14 @@ def check_debug(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[Check
 
 @register(Tags.security, deploy=True)
 def check_production(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     if not settings.HTTPS:
         hint = "Put a proxy that speaks TLS in front and set CONCORD_HTTPS=1 (and CONCORD_BEHIND_PROXY=1)."
-        found.append(Warning("Passwords travel in the clear.", hint=hint, id="concord.W001"))
+        messages.append(Warning("Passwords travel in the clear.", hint=hint, id="concord.W001"))
     if not set(settings.ALLOWED_HOSTS) - {"localhost", "127.0.0.1", "[::1]"}:
         hint = "Set CONCORD_HOSTS to the names people type, separated by commas."
-        found.append(Warning("Only this machine can reach the site.", hint=hint, id="concord.W002"))
-    return found
+        messages.append(Warning("Only this machine can reach the site.", hint=hint, id="concord.W002"))
+    return messages
 
 
 @_of_database

@@ -77,8 +77,8 @@ def s3() -> dict[str, str | None]:
 
 def hosts_and_networks(name: str) -> list[str]:
     """A comma-separated list of host names, IP numbers and networks (10.1.0.0/16)."""
-    found = names(name)
-    for place in found:
+    places = names(name)
+    for place in places:
         if re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?", place):
             continue
         try:
@@ -87,7 +87,7 @@ def hosts_and_networks(name: str) -> list[str]:
             raise BadEnvironment(
                 name, f"{place!r} is no host name, IP number or network such as 10.1.0.0/16"
             ) from None
-    return found
+    return places
 
 
 def home() -> Path:
@@ -100,12 +100,12 @@ def home() -> Path:
 
 def secret_key(folder: Path) -> str:
     """SECRET_KEY from CONCORD_SECRET_KEY, else one made on first use and kept, readable by its owner only."""
-    if given := text("CONCORD_SECRET_KEY"):
-        if len(given) < 50:
+    if key := text("CONCORD_SECRET_KEY"):
+        if len(key) < 50:
             raise BadEnvironment(
                 "CONCORD_SECRET_KEY", "is shorter than 50 characters; leave it out to have one made"
             )
-        return given
+        return key
     path = folder / "secrets" / "django.key"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

@@ -81,11 +81,11 @@ def _yaml(manifest: Mapping[str, Any], chosen: TrainingFormat) -> str:
 
 def _summary(manifest: Mapping[str, Any]) -> str:
     votes = manifest["votes"]
-    told = ", ".join(f"{votes[name]:,} {name}" for name in sorted(votes) if votes[name])
+    by_origin = ", ".join(f"{votes[name]:,} {name}" for name in sorted(votes) if votes[name])
     text = (
         f"Made by Concord ({manifest['code_version']}) from the study “{manifest['study']['title']}”. Judgments: "
-        f"{told}. Only judgments that count are here: no superseded, surplus or excluded one, no expert's own, none "
-        f"of a rater who has withdrawn. Raters are named by pseudonym. Check the licence of the sounds and texts, "
+        f"{by_origin}. Only judgments that count are here: no superseded, surplus or excluded one, no expert's own, "
+        f"none of a rater who has withdrawn. Raters are named by pseudonym. Check the licence of the sounds and texts, "
         "and fill it in above."
     )
     if votes.get("simulated"):
@@ -113,10 +113,11 @@ def _choices(manifest: Mapping[str, Any], chosen: TrainingFormat) -> str:
     options["rows"] = options["rows"] or next(iter(chosen.aggregates), "")
     idle = {"ties": not chosen.ties, "rows": not chosen.aggregates, "margin": not chosen.margins}
     idle |= {"weights": not chosen.weighs, "confidence": not chosen.weighs}
-    lines = []
-    for name, meanings in OPTION_MEANINGS.items():
-        if not idle.get(name):
-            lines.append(f"* {name}: `{options[name]}`. {meanings[options[name]]}")
+    lines = [
+        f"* {name}: `{options[name]}`. {meanings[options[name]]}"
+        for name, meanings in OPTION_MEANINGS.items()
+        if not idle.get(name)
+    ]
     if chosen.ties:
         lines.append(
             "* “Both bad” says nothing of which side is better: it is treated as a tie, and counted apart where the "
@@ -127,18 +128,20 @@ def _choices(manifest: Mapping[str, Any], chosen: TrainingFormat) -> str:
             f"* smoothing: {options['smoothing']:g}. A share is (votes for + s) / (votes of both + 2 s), with s = "
             f"{options['smoothing']:g}: a single vote is no certainty, and no margin is infinite."
         )
-    lines.append(f"* votes: {', '.join(f'`{name}`' for name in options['votes'])}.")
-    lines.append(f"* fewest votes: {options['min_votes']}.")
-    lines.append(f"* questions: {', '.join(f'`{name}`' for name in manifest['questions'])}.")
+    lines += [
+        f"* votes: {', '.join(f'`{name}`' for name in options['votes'])}.",
+        f"* fewest votes: {options['min_votes']}.",
+        f"* questions: {', '.join(f'`{name}`' for name in manifest['questions'])}.",
+    ]
     return "\n".join(lines)
 
 
 def _splits(manifest: Mapping[str, Any]) -> str:
     options = manifest["options"]
-    kept = ["the item", *(f"the {kind}" for kind in options["groups"])]
+    shared = ["the item", *(f"the {kind}" for kind in options["groups"])]
     text = (
         f"Ratios {':'.join(f'{share:g}' for share in options['ratios'])}, seed {options['seed']}, by whole groups: "
-        f"tasks that share {' or '.join(kept)}, through others too, are in one split ({manifest['groups']:,} "
+        f"tasks that share {' or '.join(shared)}, through others too, are in one split ({manifest['groups']:,} "
         f"groups). Words count as the same where they differ in case, punctuation or spaces alone. Groups are "
         f"shared out within modality and category, where items have them."
     )
@@ -154,19 +157,19 @@ def _left_out(left_out: Mapping[str, int]) -> str:
 
 
 def _leakage(report: Mapping[str, Any]) -> str:
-    lines = []
-    for kind, found in report.items():
+    lines = [
+        "The files were read again after they were written, and looked through for what lies in two splits:",
+        "",
+    ]
+    for kind, check in report.items():
         if kind == "system":
-            lines.append(f"* systems held out: {', '.join(found['held_out'])}; in train or dev: none")
+            lines.append(f"* systems held out: {', '.join(check['held_out'])}; in train or dev: none")
         else:
-            allowed = "" if found["refused"] else " (this was allowed)"
+            allowed = "" if check["refused"] else " (this was allowed)"
             lines.append(
-                f"* {kind}: {found['checked']:,} checked, {found['in_two_splits']:,} in two splits{allowed}"
+                f"* {kind}: {check['checked']:,} checked, {check['in_two_splits']:,} in two splits{allowed}"
             )
-    told = (
-        "The files were read again after they were written, and looked through for what lies in two splits:"
-    )
-    return "\n".join([told, "", *lines])
+    return "\n".join(lines)
 
 
 def _columns(columns: Iterable[Column]) -> str:

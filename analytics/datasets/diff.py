@@ -96,8 +96,8 @@ def _text_batches(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
     """Never of two groups of rows at once: where rows are large, groups are short."""
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
-            asked = {"row_groups": [group], "columns": list(names), "use_threads": False}
-            for batch in file.iter_batches(_BATCH_ROWS, **asked):
+            options = {"row_groups": [group], "columns": list(names), "use_threads": False}
+            for batch in file.iter_batches(_BATCH_ROWS, **options):
                 texts = {name: pc.cast(batch[name], pa.string()) for name in names}
                 cells = {name: pc.binary_join_element_wise("=", text, "") for name, text in texts.items()}
                 yield pa.table({name: pc.fill_null(cell, "-") for name, cell in cells.items()})

@@ -262,9 +262,11 @@ class TaskCounts:
 
 def write_audited_export(study: Study, *, format: str, texts: str, out: Path) -> dict[str, Any]:
     """As `write_export`, with a line in the audit log: for commands, which no account calls."""
-    made = write_export(study, format=format, texts=texts, out=out)
-    audit.record("export.written", actor=None, study=study, format=format, texts=texts, counts=made["counts"])
-    return made
+    manifest = write_export(study, format=format, texts=texts, out=out)
+    audit.record(
+        "export.written", actor=None, study=study, format=format, texts=texts, counts=manifest["counts"]
+    )
+    return manifest
 
 
 # Export jobs.

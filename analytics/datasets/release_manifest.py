@@ -37,7 +37,7 @@ def release_manifest(
 ) -> dict[str, Any]:
     """A function of the data below the cut and of the code: no time, no place, no person."""
     known = {path: file.as_json() for path, file in files.items()}
-    made: dict[str, Any] = {
+    manifest: dict[str, Any] = {
         "schema": RELEASE_SCHEMA,
         "cut": cut.as_json(),
         "protocols": protocol_facts(study.protocol_versions.filter(pk__lte=cut.horizon.protocol_versions)),
@@ -55,19 +55,17 @@ def release_manifest(
             for name, config in RELEASE_TABLES.items()
             if parquet_path(name) in known
         },
-    }
-    made |= {
         "code_version": code_version(),
         "written_with": {"pyarrow": package_version("pyarrow")},
         "files": known,
     }
-    return {**made, "sha256": root_hash(made)}
+    return {**manifest, "sha256": root_hash(manifest)}
 
 
 def root_hash(manifest: Mapping[str, Any]) -> str:
     """The hash of a release: of the hashes of all its files by path, and of what its manifest says beside them."""
-    said = {name: value for name, value in manifest.items() if name not in _NOT_HASHED}
-    text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    hashed = {name: value for name, value in manifest.items() if name not in _NOT_HASHED}
+    text = json.dumps(hashed, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     hashes = {path: file["sha256"] for path, file in manifest["files"].items()}
     hashes[MANIFEST_NAME] = hashlib.sha256(text.encode()).hexdigest()
     lines = "".join(f"{hashes[path]}  {path}\n" for path in sorted(hashes))
@@ -88,15 +86,15 @@ def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
     fates = fetch_rows(release_tables.JUDGMENT_FATES, **params)
     withdrawn = dict(fetch_rows(release_tables.WITHDRAWAL_COUNTS, **params))
     excluded: Counter[str] = Counter()
-    found = dict.fromkeys(("counted", "experts_own", "judgments", "superseded", "surplus"), 0)
+    counts = dict.fromkeys(("counted", "experts_own", "judgments", "superseded", "surplus"), 0)
     for out, why, stands, surplus, experts, n in fates:
         excluded.update({why: n} if out else {})
-        found["counted"] += n if stands and not out and not experts else 0
-        found["experts_own"] += n if experts else 0
-        found["judgments"] += n
-        found["superseded"] += n if not stands and not surplus else 0
-        found["surplus"] += n if surplus else 0
-    return {"excluded": dict(sorted(excluded.items())), "withdrawn": withdrawn, **found}
+        counts["counted"] += n * (stands and not out and not experts)
+        counts["experts_own"] += n * experts
+        counts["judgments"] += n
+        counts["superseded"] += n * (not stands and not surplus)
+        counts["surplus"] += n * surplus
+    return {"excluded": dict(sorted(excluded.items())), "withdrawn": withdrawn, **counts}
 
 
 # Dataset card: README.md for people and for the Hugging Face Hub, which reads the YAML at its head.
@@ -127,15 +125,13 @@ def _body(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mappin
               f"{left_out.get('counted', 0)} count (`counted`)."]  # fmt: skip
     if marked := _excluded_lines(left_out):
         lines += ["", "The others are here, marked:", "", *marked]
-    gone = left_out["withdrawn"]
-    if gone:
-        told = ", ".join(f"{n} {mode}" for mode, n in gone.items())
-        lines += ["", f"Raters who asked to be taken out by then: {told}. Of the removed nothing is here; of the "
+    if left_out["withdrawn"]:
+        modes = ", ".join(f"{n} {mode}" for mode, n in left_out["withdrawn"].items())
+        lines += ["", f"Raters who asked to be taken out by then: {modes}. Of the removed nothing is here; of the "
                   "anonymised neither name, words, times nor listening log."]  # fmt: skip
     lines += ["", "## Tables", ""]
     for name, config in RELEASE_TABLES.items():
-        file = files.get(parquet_path(name))
-        if file is None:
+        if (file := files.get(parquet_path(name))) is None:
             continue
         lines += [f"### {name}", "", f"{config.about[0].upper()}{config.about[1:]}: {file.rows} rows.", ""]
         lines += ["| column | type | is |", "|---|---|---|"]
@@ -188,7 +184,7 @@ def croissant_text(cut: StudySnapshot, files: Mapping[str, WrittenFile]) -> str:
     names = [name for name in RELEASE_TABLES if parquet_path(name) in files]
     title = cut.study["title"]
     creator = cut.wishes.creator or f"The researchers of {title}"
-    told = {
+    dataset = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": cut.study["slug"],
@@ -203,7 +199,7 @@ def croissant_text(cut: StudySnapshot, files: Mapping[str, WrittenFile]) -> str:
         "distribution": [_file(parquet_path(name), files[parquet_path(name)]) for name in names],
         "recordSet": [_records(name, RELEASE_TABLES[name]) for name in names],
     }
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(dataset, ensure_ascii=False, indent=2) + "\n"
 
 
 def _file(path: str, file: WrittenFile) -> dict[str, Any]:
@@ -249,14 +245,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest in a file, or in a release's folder. Raises InvalidInput for what is none."""
     path = path / MANIFEST_NAME if path.is_dir() else path
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidInput(
             f"{path} cannot be read as a release's manifest: {error}", code="bad_manifest"
         ) from error
-    if not isinstance(found, dict) or not isinstance(found.get("files"), dict) or "cut" not in found:
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict) or "cut" not in manifest:
         raise InvalidInput(f"{path} is not the manifest of a release.", code="bad_manifest")
-    return found
+    return manifest
 
 
 def folder_faults(folder: Path) -> Iterator[str]:

@@ -255,9 +255,9 @@ def rebuild_release(cut: StudySnapshot, study: Study, *, out: Path) -> dict[str,
     """As `folder.write`. In the log whatever it comes to: the files are there."""
     from analytics.datasets import table_files  # pyarrow is no business of processes that only ask
 
-    made = table_files.write_release(cut, study, out=out)
+    manifest = table_files.write_release(cut, study, out=out)
     audit.record(
-        "release.rebuilt", actor=None, study=study, subject=f"release {cut.number}", sha256=made["sha256"],
+        "release.rebuilt", actor=None, study=study, subject=f"release {cut.number}", sha256=manifest["sha256"],
         withdrawn_since=withdrawn_since_snapshot(cut, study),
     )  # fmt: skip
-    return made
+    return manifest

@@ -77,14 +77,14 @@ def _audio(
     if not cut.wishes.audio:
         return {}
     (folder / "audio").mkdir()
-    found: dict[str, WrittenFile] = {}
+    files: dict[str, WrittenFile] = {}
     for path, stored, sha256 in fetch_rows(release_tables.AUDIO_FILES, **params):
         try:
-            found[path] = copy_clip(stored, folder / path, sha256=sha256)
+            files[path] = copy_clip(stored, folder / path, sha256=sha256)
         except DamagedClipError as error:
             raise _damaged(stored, error) from error
         on_rows(1)
-    return found
+    return files
 
 
 def _damaged(stored: str, error: DamagedClipError) -> Conflict:
@@ -131,13 +131,13 @@ def _of_texts(study: Study, name: str, config: ReleaseTable, texts: str) -> str:
     if texts == "both" or name not in _VERSIONS:
         return config.select
     versions = ItemVersion.objects.filter(item__study=study, **TEXT_VERSIONS[texts])
-    asked, values = versions.values_list("item__external_id", "number").query.sql_with_params()
-    wanted = str(connection.ops.compose_sql(asked, values)).replace("%", "%%")  # type: ignore[attr-defined]
+    sql, values = versions.values_list("item__external_id", "number").query.sql_with_params()
+    selected = str(connection.ops.compose_sql(sql, values)).replace("%", "%%")  # type: ignore[attr-defined]
     columns = ", ".join(f'"{column.name}"' for column in config.columns)
     item, version = _VERSIONS[name]
     return f"""
         SELECT {columns} FROM (
             SELECT *, row_number() OVER () AS place_in_all FROM ({config.select}) AS all_of_it ({columns})
         ) AS placed
-        WHERE ("{item}", "{version}") IN ({wanted}) ORDER BY place_in_all
+        WHERE ("{item}", "{version}") IN ({selected}) ORDER BY place_in_all
     """

@@ -50,12 +50,13 @@ _CLIPS_AT_ONCE = 10_000
 def copy_audio(names: Iterable[str], folder: Path) -> None:
     """The FLAC files that raters heard. names: as in the rows, `audio/<hash>.flac`. Raises TrainingSetError for one
     that is not there or has changed."""
-    wanted = sorted(Path(name).stem for name in names)
+    hashes = sorted(Path(name).stem for name in names)
     (folder / "audio").mkdir(parents=True, exist_ok=True)
-    for start in range(0, len(wanted), _CLIPS_AT_ONCE):
-        rows = Clip.objects.filter(canonical_sha256__in=wanted[start : start + _CLIPS_AT_ONCE])
+    for start in range(0, len(hashes), _CLIPS_AT_ONCE):
+        batch = hashes[start : start + _CLIPS_AT_ONCE]
+        rows = Clip.objects.filter(canonical_sha256__in=batch)
         stored = dict(rows.values_list("canonical_sha256", "canonical"))
-        for sha256 in wanted[start : start + _CLIPS_AT_ONCE]:
+        for sha256 in batch:
             try:
                 copy_clip(stored[sha256], folder / "audio" / f"{sha256}.flac", sha256=sha256)
             except DamagedClipError as error:
@@ -194,11 +195,11 @@ def _leak_check(folder: Path, resolved: ResolvedOptions, counts: dict[str, dict[
 
 def write_audited_training_set(study: Study, options: TrainingSetOptions, *, out: Path) -> dict[str, Any]:
     """As `write_training_set`, with a line in the audit log: for commands, which no account calls."""
-    made = write_training_set(study, options, out=out)
+    manifest = write_training_set(study, options, out=out)
     audit.record(
-        "training_set.written", actor=None, study=study, options=options.as_json(), counts=made["counts"]
+        "training_set.written", actor=None, study=study, options=options.as_json(), counts=manifest["counts"]
     )
-    return made
+    return manifest
 
 
 # Training set jobs.

@@ -21,10 +21,10 @@ _PATH = re.compile(r"^(~\w*|\.{0,2}|[A-Za-z]:|\\)[/\\].*$")
 
 def grouped(rows: Iterable[tuple[K, V]]) -> defaultdict[K, list[V]]:
     """The second members of the rows by the first, in order; nothing for others."""
-    found: defaultdict[K, list[V]] = defaultdict(list)
+    groups: defaultdict[K, list[V]] = defaultdict(list)
     for key, value in rows:
-        found[key].append(value)
-    return found
+        groups[key].append(value)
+    return groups
 
 
 def utc_text(moment: datetime | None) -> str | None:

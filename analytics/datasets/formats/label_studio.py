@@ -15,6 +15,7 @@ from string import ascii_lowercase
 from typing import Any
 from xml.etree import ElementTree as xml
 
+from analytics.datasets.values import Record
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.rating.rules.answers import BOTH_BAD, TIE
 
@@ -40,19 +41,18 @@ class Control:
     # Value and meaning of each choice.
     choices: tuple[tuple[str, str], ...] = ()
 
-    def value(self, said: Any) -> dict[str, Any]:
+    def value(self, answer: Any) -> dict[str, Any]:
         """An answer as the control's results hold it."""
         match self.tag:
             case "Choices":
-                return {
-                    "choices": [f"{one:g}" if isinstance(one, float) else str(one) for one in _listed(said)]
-                }
+                choices = answer if isinstance(answer, list) else [answer]
+                return {"choices": [f"{one:g}" if isinstance(one, float) else str(one) for one in choices]}
             case "Rating":
-                return {"rating": int(said)}
+                return {"rating": int(answer)}
             case "Number":
-                return {"number": said}
+                return {"number": answer}
             case _:
-                return {"text": [said]}
+                return {"text": [answer]}
 
 
 def endings(protocol: Protocol, n_candidates: int) -> list[str]:
@@ -74,45 +74,46 @@ def shown_content(
     return item, [(f"{key}{end}", tag) for end in endings(protocol, n_candidates)]
 
 
-def controls(protocol: Protocol, n_candidates: int) -> list[Control]:
-    found = []
+def protocol_controls(protocol: Protocol, n_candidates: int) -> list[Control]:
+    controls = []
     ends = endings(protocol, n_candidates)
     for question in protocol.questions:
         about = list(enumerate(ends)) if question.per_candidate else [(None, "")]
         for place, end in about:
-            found += _question_controls(question, question.key + end, place)
+            controls += _question_controls(question, question.key + end, place)
     if protocol.codes:
         meanings = tuple((code.key, str(code.title)) for code in protocol.codes)
-        found.append(Control("codes", "Choices", "Codes", None, {"choice": "multiple"}, meanings))
+        controls.append(Control("codes", "Choices", "Codes", None, {"choice": "multiple"}, meanings))
     if protocol.comment:
-        found.append(Control("comment", "TextArea", "Comment", None, {"maxSubmissions": "1"}))
-    return found
+        controls.append(Control("comment", "TextArea", "Comment", None, {"maxSubmissions": "1"}))
+    return controls
 
 
 def _question_controls(question: QuestionSpec, name: str, place: int | None) -> list[Control]:
     needed = {"required": "true"} if question.required and not question.excused_by else {}
-    title = str(question.title)
-    single = {**needed, "choice": "single"}
+    title, choices = str(question.title), tuple[tuple[str, str], ...]()
     if question.kind == "preference":
-        asked = Control(
-            name, "Choices", title, place, single, tuple((choice, "") for choice in question.choices)
-        )
+        tag, attributes = "Choices", {"choice": "single"}
+        choices = tuple((choice, "") for choice in question.choices)
     elif question.kind == "text":
-        asked = Control(name, "TextArea", title, place, {**needed, "maxSubmissions": "1"})
+        tag, attributes = "TextArea", {"maxSubmissions": "1"}
     elif not question.points:
-        ends = {"min": f"{question.minimum:g}", "max": f"{question.maximum:g}"}
-        asked = Control(name, "Number", title, place, {**needed, **ends})
+        tag, attributes = "Number", {"min": f"{question.minimum:g}", "max": f"{question.maximum:g}"}
     elif _is_stars(question):
-        asked = Control(name, "Rating", title, place, {**needed, "maxRating": str(len(question.points))})
+        tag, attributes = "Rating", {"maxRating": str(len(question.points))}
     else:
-        points = tuple((f"{point.value:g}", str(point.label)) for point in question.points)
-        asked = Control(name, "Choices", title, place, single, points)
+        tag, attributes = "Choices", {"choice": "single"}
+        choices = tuple((f"{point.value:g}", str(point.label)) for point in question.points)
+    control = Control(name, tag, title, place, {**needed, **attributes}, choices)
     if question.confidence is None:
-        return [asked]
+        return [control]
     # Imported votes may be sure by half a point, which no choice among whole ones could hold.
     low, high = question.confidence.values[0], question.confidence.values[-1]
     bounds = {"min": f"{low:g}", "max": f"{high:g}"}
-    return [asked, Control(f"{name}_confidence", "Number", str(question.confidence.title), place, bounds)]
+    return [
+        control,
+        Control(f"{name}_confidence", "Number", str(question.confidence.title), place, bounds),
+    ]
 
 
 def _is_stars(question: QuestionSpec) -> bool:
@@ -126,12 +127,14 @@ def labeling_config(protocol: Protocol, n_candidates: int) -> str:
     view = xml.Element("View")
     for key, tag in item:
         _shown_xml(view, key, tag, title=key.replace("_", " "))
-    asked = controls(protocol, n_candidates)
+    controls = protocol_controls(protocol, n_candidates)
     for place, (key, tag) in enumerate(candidates):
         letter = key.partition("_")[2].upper()
         _shown_xml(view, key, tag, title=letter)
-        _control_xml(view, [control for control in asked if control.about == place], to=f"show_{key}")
-    _control_xml(view, [control for control in asked if control.about is None], to=f"show_{candidates[0][0]}")
+        _control_xml(view, [control for control in controls if control.about == place], to=f"show_{key}")
+    _control_xml(
+        view, [control for control in controls if control.about is None], to=f"show_{candidates[0][0]}"
+    )
     xml.indent(view)
     return xml.tostring(view, encoding="unicode") + "\n"
 
@@ -142,19 +145,15 @@ def _shown_xml(view: xml.Element, key: str, tag: str, *, title: str) -> None:
     xml.SubElement(view, tag, name=f"show_{key}", value=f"${key}")
 
 
-def _control_xml(view: xml.Element, asked: Sequence[Control], *, to: str) -> None:
-    for control in asked:
+def _control_xml(view: xml.Element, controls: Sequence[Control], *, to: str) -> None:
+    for control in controls:
         xml.SubElement(view, "Header", value=control.title)
-        made = xml.SubElement(view, control.tag, {"name": control.name, "toName": to, **control.attributes})
+        element = xml.SubElement(
+            view, control.tag, {"name": control.name, "toName": to, **control.attributes}
+        )
         for value, meaning in control.choices:
-            xml.SubElement(made, "Choice", {"value": value, **({"hint": meaning} if meaning else {})})
+            xml.SubElement(element, "Choice", {"value": value, **({"hint": meaning} if meaning else {})})
 
-
-def _listed(said: Any) -> list[Any]:
-    return said if isinstance(said, list) else [said]
-
-
-Record = dict[str, Any]
 
 _CHOICES = {TIE: "tie", BOTH_BAD: "both_bad"}
 
@@ -196,27 +195,22 @@ class _Tasks:
         self.ends = endings(protocol, n_candidates)
         self.to = f"show_{candidates[0][0]}"
         self.shown = [f"show_{key}" for key, _ in candidates]
-        self.controls = {control.name: control for control in controls(protocol, n_candidates)}
+        self.controls = {control.name: control for control in protocol_controls(protocol, n_candidates)}
         self.n_annotations = 0
 
     def of(self, tasks: Iterable[Record]) -> Iterator[Record]:
         for number, task in enumerate(tasks, 1):
             yield {
                 "id": number,
-                **self._told(task),
+                **self._data(task),
                 "annotations": [self._annotation(task, judgment) for judgment in task["judgments"]],
                 "predictions": [],
             }
 
-    def _told(self, task: Record) -> Record:
-        texts = {
-            ("question_text" if name == "question" else name): text for name, text in task["texts"].items()
-        }
-        known: Record = {"item_id": task["item"], **texts}
-        known |= {
-            name: _path(task["clips"][clip])
-            for name, clip in (("item_audio", "clip"), ("reference_audio", "reference_clip"))
-        }
+    def _data(self, task: Record) -> Record:
+        known: Record = {"item_id": task["item"]}
+        known |= {TEXTS.get(name, name): text for name, text in task["texts"].items()}
+        known |= {key: _path(task["clips"][name]) for name, key in CLIPS.items()}
         known |= {f"stratum.{name}": str(value) for name, value in task["strata"].items()}
         for end, candidate in zip(self.ends, task["candidates"], strict=False):
             known |= {
@@ -231,10 +225,9 @@ class _Tasks:
     def _annotation(self, task: Record, judgment: Record) -> Record:
         self.n_annotations += 1
         slots = {candidate["candidate_id"]: slot for slot, candidate in enumerate(task["candidates"])}
-        said = [part for answer in judgment["answers"] for part in self._said(answer, slots)]
-        said += [("codes", judgment["codes"])] if judgment["codes"] else []
-        said += [("comment", judgment["comment"])] if judgment["comment"] else []
-        named = [(self.controls[name], value) for name, value in said if name in self.controls]
+        values = [value for answer in judgment["answers"] for value in self._values(answer, slots)]
+        values += [(name, judgment[name]) for name in ("codes", "comment") if judgment[name]]
+        named = [(self.controls[name], value) for name, value in values if name in self.controls]
         return {
             "id": self.n_annotations,
             "unique_id": judgment["client_id"],
@@ -251,11 +244,10 @@ class _Tasks:
             "presentation": judgment["presentation"],
         }
 
-    def _said(self, answer: Record, slots: Mapping[int, int]) -> Iterator[tuple[str, Any]]:
+    def _values(self, answer: Record, slots: Mapping[int, int]) -> Iterator[tuple[str, Any]]:
         about = answer["candidate_id"]
         name = answer["key"] + ("" if about is None else self.ends[slots[about]])
-        choice = answer["choice"]
-        if choice is not None:
+        if (choice := answer["choice"]) is not None:
             yield name, _CHOICES.get(choice) or "AB"[choice - 1]
         elif answer["value"] is not None:
             yield name, answer["value"]
