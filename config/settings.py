@@ -47,13 +47,8 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 BEHIND_PROXY = env.flag("CONCORD_BEHIND_PROXY")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 # Signed cookies: a session costs no query, and a password change ends it (the session carries a hash of it).
 SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
-SESSION_COOKIE_AGE = 14 * 24 * 3600
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -294,7 +289,6 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "labeling_ui" / "locale"]
 TIME_ZONE = "UTC"
-USE_TZ = True
 
 # ── Study defaults that operators may want to change ─────────────────────────
 CLIP_MAX_SECONDS = env.integer("CONCORD_CLIP_MAX_MINUTES", 30, minimum=1, maximum=600) * 60

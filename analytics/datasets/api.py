@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -304,9 +303,7 @@ class TrainingSetPreviewView(APIView):
         """The first rows of a training set and the sizes of its splits; of its first 1,000 tasks where there are
         more."""
         study = access.managed_study(request.user, slug)
-        return Response(
-            asdict(training_sets.preview_training_set(study, TrainingSetIn.options(request.data)))
-        )
+        return Response(training_sets.preview_training_set(study, TrainingSetIn.options(request.data)))
 
 
 class TrainingSetFileView(APIView):

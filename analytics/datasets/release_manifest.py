@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def release_manifest(
     known = {path: file.as_json() for path, file in files.items()}
     manifest: dict[str, Any] = {
         "schema": RELEASE_SCHEMA,
-        "cut": cut.as_json(),
+        "cut": asdict(cut),
         "protocols": protocol_facts(study.protocol_versions.filter(pk__lte=cut.horizon.protocol_versions)),
         "ordering_policies": policy_facts(
             study.ordering_policies.filter(pk__lte=cut.horizon.ordering_policies)

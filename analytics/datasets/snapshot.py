@@ -163,12 +163,6 @@ class StudySnapshot:
     study: Mapping[str, Any]
     horizon: SnapshotBounds
 
-    def as_json(self) -> dict[str, Any]:
-        cut = asdict(self)
-        cut["horizon"]["checks"] = list(self.horizon.checks)
-        cut["wishes"]["language"] = list(self.wishes.language)
-        return cut
-
     @classmethod
     def from_json(cls, cut: Mapping[str, Any]) -> StudySnapshot:
         """Raises InvalidInput for what no release has written."""

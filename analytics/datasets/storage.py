@@ -104,14 +104,9 @@ def hash_file(path: Path, *, rows: int | None = None) -> WrittenFile:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> WrittenFile:
-    digest, size = hashlib.sha256(), 0
     with path.open("wb") as file:
-        for line in lines:
-            data = line.encode()
-            file.write(data)
-            digest.update(data)
-            size += len(data)
-    return WrittenFile(size, digest.hexdigest())
+        file.writelines(line.encode() for line in lines)
+    return hash_file(path)
 
 
 def copy_clip(stored: str, target: Path, *, sha256: str) -> WrittenFile:

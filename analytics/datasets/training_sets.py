@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from analytics.datasets.formats.contract import (
     BuildContext,
     JudgedTask,
     Question,
-    Row,
     TrainingFormat,
     TrainingSetError,
     TrainingSetOptions,
@@ -239,29 +237,9 @@ PREVIEW_TASKS = 1000
 PREVIEW_ROWS = 3
 
 
-@dataclass(frozen=True)
-class TablePreview:
-    """`sizes` by split; `first`: the first rows, of whichever splits."""
-
-    name: str
-    sizes: dict[str, int]
-    first: list[Row]
-
-
-@dataclass(frozen=True)
-class TrainingSetPreview:
-    """Of the first `tasks` of `tasks_in_all`; where there are more, all figures are of these alone."""
-
-    columns: tuple[str, ...]
-    tables: list[TablePreview]
-    left_out: dict[str, int]
-    groups: int
-    tasks: int
-    tasks_in_all: int
-
-
-def preview_training_set(study: Study, options: TrainingSetOptions) -> TrainingSetPreview:
-    """Raises InvalidInput as making it would."""
+def preview_training_set(study: Study, options: TrainingSetOptions) -> dict[str, Any]:
+    """Tables with `sizes` by split and their `first` rows, of whichever splits, from the first `tasks` of
+    `tasks_in_all`; where there are more, all figures are of these alone. Raises InvalidInput as making it would."""
     resolved = resolve_options(study, options)
     try:
         with consistent_snapshot():
@@ -270,26 +248,25 @@ def preview_training_set(study: Study, options: TrainingSetOptions) -> TrainingS
         raise InvalidInput(str(error), code=error.code) from error
 
 
-def _preview(resolved: ResolvedOptions) -> TrainingSetPreview:
+def _preview(resolved: ResolvedOptions) -> dict[str, Any]:
     tasks = list(islice(resolved.tasks(), PREVIEW_TASKS))
     survey = rules.survey_tasks(tasks, resolved.options, resolved.questions)
     context = survey.build_context(resolved.options)
-    names = list(rules.tables_of_format(resolved.format, resolved.questions))
-    sizes: dict[str, Counter[str]] = {name: Counter() for name in names}
-    first: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    tables: dict[str, dict[str, Any]] = {
+        name: {"name": name, "sizes": dict.fromkeys(PARTS, 0), "first": []}
+        for name in rules.tables_of_format(resolved.format, resolved.questions)
+    }
     for table, part, row in rules.build_rows(tasks, survey, resolved.format, context, resolved.questions):
-        sizes[table][part] += 1
-        if len(first[table]) < PREVIEW_ROWS:
-            first[table].append(row)
-    return TrainingSetPreview(
-        columns=tuple(column.name for column in resolved.format.columns),
-        tables=[
-            TablePreview(name, {part: sizes[name][part] for part in PARTS}, first[name]) for name in names
-        ],
-        left_out={reason: n for reason, n in sorted(context.left_out.items()) if n},
-        groups=survey.groups,
-        tasks=len(tasks),
-        tasks_in_all=len(tasks)
+        tables[table]["sizes"][part] += 1
+        if len(tables[table]["first"]) < PREVIEW_ROWS:
+            tables[table]["first"].append(row)
+    return {
+        "columns": tuple(column.name for column in resolved.format.columns),
+        "tables": list(tables.values()),
+        "left_out": {reason: n for reason, n in sorted(context.left_out.items()) if n},
+        "groups": survey.groups,
+        "tasks": len(tasks),
+        "tasks_in_all": len(tasks)
         if len(tasks) < PREVIEW_TASKS
         else judged_tasks.count_judged_tasks(resolved.study, resolved.selection),
-    )
+    }

@@ -132,9 +132,10 @@ def training_sets(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _training_set_preview(study: Study, form: TrainingSetForm) -> dict[str, Any]:
     preview = training_sets_service.preview_training_set(study, form.options)
+    columns = preview["columns"]
     rows = [
-        (table, [[_cell(row[name]) for name in preview.columns] for row in table.first])
-        for table in preview.tables
+        (table, [[_cell(row[name]) for name in columns] for row in table["first"]])
+        for table in preview["tables"]
     ]
     return {"tried": preview, "shown": rows}
 

@@ -11,12 +11,11 @@ from config import env
 @pytest.mark.parametrize(
     ("value", "meaning"), [("1", True), ("Yes", True), ("off", False), ("0", False), (" ", False)]
 )
-def test_a_flag_is_a_yes_or_a_no(monkeypatch: pytest.MonkeyPatch, value: str, meaning: bool) -> None:
+def test_a_flag_is_a_yes_or_a_no_and_refuses_anything_else(
+    monkeypatch: pytest.MonkeyPatch, value: str, meaning: bool
+) -> None:
     monkeypatch.setenv("CONCORD_DEBUG", value)
     assert env.flag("CONCORD_DEBUG") is meaning
-
-
-def test_a_flag_refuses_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONCORD_DEBUG", "maybe")
     with pytest.raises(env.BadEnvironment, match="CONCORD_DEBUG: 'maybe' is not a yes or no; use 1 or 0"):
         env.flag("CONCORD_DEBUG")

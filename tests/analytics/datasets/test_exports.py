@@ -69,18 +69,15 @@ def test_the_manifest_names_the_rules_but_no_folder_or_server_of_ours(study, tmp
     assert made["study"]["rules"] == {"prompts": {"aqascore": {"questions": {}}}}
 
 
-def test_json_lines_hold_a_judgment_each(study, tmp_path):
-    exports.write_export(study, format="jsonl", out=tmp_path / "out")
-    lines = (tmp_path / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+def test_json_lines_hold_a_judgment_each_and_csv_an_answer_per_row(study, tmp_path):
+    exports.write_export(study, format="jsonl", out=tmp_path / "jsonl")
+    lines = (tmp_path / "jsonl" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     assert [len(record["answers"]) for record in records] == [3, 3, 3, 3, 1]
     assert [record["excluded"] for record in records] == [True, False, False, False, False]
     assert [record["surplus"] for record in records] == [False, False, False, False, True]
-
-
-def test_csv_holds_an_answer_per_row(study, tmp_path):
-    exports.write_export(study, format="csv", out=tmp_path / "out")
-    with (tmp_path / "out" / "judgments.csv").open(encoding="utf-8", newline="") as file:
+    exports.write_export(study, format="csv", out=tmp_path / "csv")
+    with (tmp_path / "csv" / "judgments.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 13
     assert {row["exclusion_reason"] for row in rows if row["excluded"] == "true"} == {"careless"}
@@ -106,16 +103,11 @@ def test_the_manifest_counts_and_hashes_what_was_written(study, tmp_path, format
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_two_exports_of_the_same_data_are_the_same_bytes(study, tmp_path, format):
+def test_two_exports_of_the_same_data_are_the_same_bytes_and_none_names_an_account(study, tmp_path, format):
     for name in ("one", "two"):
         exports.write_export(study, format=format, out=tmp_path / name)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_no_byte_of_it_names_an_account(study, tmp_path, format):
-    exports.write_export(study, format=format, out=tmp_path / "out")
-    everything = b"".join(contents(tmp_path / "out").values())
+    everything = b"".join(contents(tmp_path / "one").values())
     for secret in (b"@example.org", b"Jane Doe", b"The Boss"):
         assert secret not in everything
 
@@ -172,9 +164,16 @@ def test_parquet_names_the_types_and_reports_rows(study, tmp_path):
     assert exports.expected_progress(study, "parquet") == 2 * 5 + 13
 
 
-def test_texts_that_are_none_are_refused_before_anything_is_written(study, tmp_path):
-    with pytest.raises(InvalidInput, match="use original, corrected, both"):
-        exports.write_export(study, format="csv", texts="mine", out=tmp_path / "out")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"format": "csv", "texts": "mine"}, "use original, corrected, both"),
+        ({"format": "xls"}, "'xls' is not an export format; use jsonl or csv"),
+    ],
+)
+def test_what_there_is_not_is_refused_before_anything_is_written(study, tmp_path, options, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        exports.write_export(study, **options, out=tmp_path / "new" / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -191,23 +190,12 @@ def test_an_empty_folder_may_be_filled_and_missing_parents_are_made(study, tmp_p
     assert contents(tmp_path / "empty") == contents(tmp_path / "new" / "deep")
 
 
-def test_a_folder_with_something_in_it_is_refused_and_left_alone(study, tmp_path):
+def test_a_folder_with_something_in_it_or_a_file_is_refused_and_left_alone(study, tmp_path):
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(InvalidInput, match="is there already and not an empty folder"):
-        exports.write_export(study, format="jsonl", out=tmp_path)
+    for out in (tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(InvalidInput, match="is there already and not an empty folder"):
+            exports.write_export(study, format="jsonl", out=out)
     assert contents(tmp_path) == {"mine.txt": b"precious"}
-
-
-def test_a_file_in_its_place_is_refused(study, tmp_path):
-    (tmp_path / "file").write_text("precious")
-    with pytest.raises(InvalidInput, match="not an empty folder"):
-        exports.write_export(study, format="jsonl", out=tmp_path / "file")
-
-
-def test_an_unknown_format_is_refused_before_anything_is_written(study, tmp_path):
-    with pytest.raises(InvalidInput, match="'xls' is not an export format; use jsonl or csv"):
-        exports.write_export(study, format="xls", out=tmp_path / "new" / "out")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_fails_half_way_leaves_nothing(study, tmp_path, monkeypatch):

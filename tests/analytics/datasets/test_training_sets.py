@@ -136,16 +136,17 @@ class TestWhoseVotes:
         assert {row["n_votes"] for row in found} == {2}
         assert gone.pseudonym not in {name for row in found for name in row["raters"]}
 
-    def test_an_experts_own_judgment_is_absent(self, compared, tmp_path):
-        vote(compared.tasks.first(), question="alignment", choice=1, origin=Judgment.Origin.EXPERT)
-        assert {row["n_votes"] for row in made(compared, tmp_path / "out")} == {3}
-
-    def test_simulated_votes_are_in_no_set_that_does_not_name_them(self, compared, tmp_path):
-        vote(compared.tasks.first(), question="alignment", choice=1, origin=Judgment.Origin.SIMULATED)
+    @pytest.mark.parametrize("origin", [Judgment.Origin.EXPERT, Judgment.Origin.SIMULATED])
+    def test_an_experts_own_and_simulated_votes_are_in_no_set_that_does_not_name_them(
+        self, compared, tmp_path, origin
+    ):
+        vote(compared.tasks.first(), question="alignment", choice=1, origin=origin)
         assert {row["n_votes"] for row in made(compared, tmp_path / "without")} == {3}
-        asked = ("rated", "simulated")
-        found = made(compared, tmp_path / "with", votes=asked)
-        assert sorted(row["n_votes"] for row in found) == [3] * 11 + [4]
+
+    def test_simulated_votes_are_told_in_the_card_of_a_set_that_names_them(self, compared, tmp_path):
+        vote(compared.tasks.first(), question="alignment", choice=1, origin=Judgment.Origin.SIMULATED)
+        rows = made(compared, tmp_path / "with", votes=("rated", "simulated"))
+        assert sorted(row["n_votes"] for row in rows) == [3] * 11 + [4]
         card = (tmp_path / "with" / "README.md").read_text("utf-8")
         assert "**1 of the judgments are simulated" in card
         assert "- simulated" in card
@@ -354,14 +355,20 @@ def test_a_preview_has_the_sizes_and_the_first_rows_of_what_is_then_made(compare
     options = TrainingSetOptions("soft-preferences", weights="agreement", seed=3)
     tried = training_sets.preview_training_set(compared, options)
     manifest = training_sets.write_training_set(compared, options, out=tmp_path / "out")
-    assert {table.name: table.sizes for table in tried.tables} == manifest["counts"]
-    assert (tried.groups, tried.left_out, tried.tasks) == (manifest["groups"], manifest["left_out"], 12)
+    assert {table["name"]: table["sizes"] for table in tried["tables"]} == manifest["counts"]
+    assert (tried["groups"], tried["left_out"], tried["tasks"]) == (
+        manifest["groups"],
+        manifest["left_out"],
+        12,
+    )
     rows = {
         row["id"]: row
         for part in ("train", "dev", "test")
-        for row in writers.read_rows(tmp_path / "out" / "alignment" / f"{part}.parquet", list(tried.columns))
+        for row in writers.read_rows(
+            tmp_path / "out" / "alignment" / f"{part}.parquet", list(tried["columns"])
+        )
     }
-    assert [rows[row["id"]] for row in tried.tables[0].first] == tried.tables[0].first
+    assert [rows[row["id"]] for row in tried["tables"][0]["first"]] == tried["tables"][0]["first"]
 
 
 def test_queries_do_not_grow_with_tasks(compared, django_assert_num_queries):
@@ -370,10 +377,3 @@ def test_queries_do_not_grow_with_tasks(compared, django_assert_num_queries):
     ordered = training_sets.resolve_options(compared, TrainingSetOptions("soft-preferences"))
     with django_assert_num_queries(7):
         assert len(list(judged_tasks(compared, ordered.selection))) == 12
-
-
-def test_a_folder_with_something_in_it_is_refused(compared, tmp_path):
-    (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(InvalidInput, match="not an empty folder"):
-        training_sets.write_training_set(compared, TrainingSetOptions("arena"), out=tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
