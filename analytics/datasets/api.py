@@ -23,7 +23,6 @@ from analytics.datasets.formats.contract import (
     MOST_SEED,
     OPTION_MEANINGS,
     VOTE_ORIGINS,
-    TrainingSetError,
     TrainingSetOptions,
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
@@ -36,7 +35,6 @@ from annotation.api import downloads, paging
 from annotation.api.authentication import Scope
 from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation, problem_responses
-from annotation.errors import InvalidInput
 from annotation.models import Job
 
 _ARCHIVE_RESPONSES = {
@@ -251,10 +249,7 @@ class TrainingSetIn(In):
 
     @classmethod
     def options(cls, data: Any) -> TrainingSetOptions:
-        try:
-            return TrainingSetOptions.of(cls.parsed(data))
-        except TrainingSetError as error:
-            raise InvalidInput(str(error), code=error.code) from error
+        return TrainingSetOptions.of(cls.parsed(data))
 
 
 class TrainingSetOut(serializers.Serializer):

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import pyarrow.parquet as pq
 from django.db import connection
 from pyarrow import csv
 
+from analytics.datasets.formats.contract import Column
 from analytics.datasets.storage import WrittenFile, hash_file
 
 # Cells of a release as typed Arrow columns. No row is ever a Python object.
@@ -53,15 +53,6 @@ ARROW_WRITTEN = {
     "texts": pa.list_(pa.string()),
     "ints": pa.list_(pa.int64()),
 }
-
-
-@dataclass(frozen=True)
-class Column:
-    """`kind` is one of READ. `means` is the sentence that stands in the card."""
-
-    name: str
-    kind: str
-    means: str
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:

@@ -7,7 +7,7 @@ neither name nor words.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ JUDGMENT_BATCH = 2000
 ITEM_BATCH = 500
 
 
-def batches(rows: QuerySet[Any], *fields: str, size: int) -> Iterator[list[Row]]:
+def batches(rows: QuerySet[Any], *fields: str, size: int) -> Iterator[Sequence[Row]]:
     """Values of the rows by age, so many at a time, each batch by a query of its own."""
     last = 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values("id", *fields)[:size]):
@@ -67,7 +67,7 @@ def candidates_by_task(task_ids: Collection[int]) -> Mapping[int, list[Row]]:
     """The candidates of each task by slot: system, role, take, text, and clip by its hash with its seconds."""
     candidate = "candidate__"
     rows = TaskCandidate.objects.filter(task_id__in=task_ids).order_by("task_id", "slot")
-    values = rows.values(
+    values: Iterable[Row] = rows.values(
         "task_id",
         "candidate_id",
         system=F(f"{candidate}system__name"),
@@ -77,15 +77,15 @@ def candidates_by_task(task_ids: Collection[int]) -> Mapping[int, list[Row]]:
         clip=F(f"{candidate}clip__canonical_sha256"),
         seconds=F(f"{candidate}clip__duration_s"),
     )
-    return grouped((row.pop("task_id"), row) for row in values)
+    return grouped((row["task_id"], row) for row in values)
 
 
 def answers_by_judgment(judgment_ids: Collection[int], **filters: Any) -> Mapping[int, list[Row]]:
     """The answers of each judgment that pass the filters, in the order of the protocol's questions."""
     rows = Answer.objects.filter(judgment_id__in=judgment_ids, **filters).order_by("question_id", "pk")
     fields = ("candidate_id", "choice", "value", "confidence", "text", "events")
-    values = rows.values("judgment_id", *fields, key=F("question__key"))
-    return grouped((row.pop("judgment_id"), row) for row in values)
+    values: Iterable[Row] = rows.values("judgment_id", *fields, key=F("question__key"))
+    return grouped((row["judgment_id"], row) for row in values)
 
 
 # Items.

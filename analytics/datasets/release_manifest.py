@@ -136,7 +136,7 @@ def _body(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mappin
             continue
         lines += [f"### {name}", "", f"{config.about[0].upper()}{config.about[1:]}: {file.rows} rows.", ""]
         lines += ["| column | type | is |", "|---|---|---|"]
-        lines += [f"| {column.name} | {column.kind} | {column.means} |" for column in config.columns]
+        lines += [f"| {column.name} | {column.kind} | {column.meaning} |" for column in config.columns]
         lines.append("")
     lines += [
         "`texts` and `ints` are lists; `json` is text that holds JSON; a `moment` is in UTC.",
@@ -226,7 +226,7 @@ def _records(name: str, config: ReleaseTable) -> dict[str, Any]:
                 "@type": "cr:Field",
                 "@id": f"{name}/{column.name}",
                 "name": column.name,
-                "description": column.means,
+                "description": column.meaning,
                 "dataType": _TYPES.get(column.kind, "sc:Text"),
                 **({"repeated": True} if column.kind in ("texts", "ints") else {}),
                 "source": {

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from analytics.datasets.columnar import Column
+from analytics.datasets.formats.contract import Column
 from analytics.datasets.values import extra_without_paths, without_paths
 
 # Raters of the study who had withdrawn. Written where it is read: of a part that is kept, no worker beside may read.

@@ -252,7 +252,7 @@ def withdrawn_since_snapshot(cut: StudySnapshot, study: Study) -> int:
 
 
 def rebuild_release(cut: StudySnapshot, study: Study, *, out: Path) -> dict[str, Any]:
-    """As `folder.write`. In the log whatever it comes to: the files are there."""
+    """As `table_files.write_release`. In the log whatever it comes to: the files are there."""
     from analytics.datasets import table_files  # pyarrow is no business of processes that only ask
 
     manifest = table_files.write_release(cut, study, out=out)

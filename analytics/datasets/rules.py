@@ -23,11 +23,11 @@ from analytics.datasets.formats.contract import (
     Question,
     Row,
     TrainingFormat,
-    TrainingSetError,
     TrainingSetOptions,
     normalised_text,
 )
 from analytics.statistics.raters.rater_agreement import one_left_out
+from annotation.errors import InvalidInput
 from scoring.training import splits
 
 # Group split: tasks that share an item, words or clips, through others too, are in one split. Words that differ in
@@ -60,18 +60,18 @@ def grouped_task(judged: JudgedTask, groups: Sequence[str]) -> GroupedTask:
 
 def split_tasks(tasks: Sequence[GroupedTask], options: TrainingSetOptions) -> dict[str, str]:
     """The split of each task. The same tasks and the same seed give the same split on any machine. Raises
-    TrainingSetError where they hang together in fewer groups than splits were asked for."""
+    InvalidInput where they hang together in fewer groups than splits were asked for."""
     group = leak_groups(tasks)
     n_groups = len(set(group.values()))
     if n_groups < sum(share > 0 for share in options.ratios):
         kinds = " or ".join(["an item", *(f"a {kind}" for kind in options.groups)])
         n_splits = sum(share > 0 for share in options.ratios)
-        raise TrainingSetError(
-            "one_group",
+        raise InvalidInput(
             f"The {len(tasks):,} tasks with votes hang together in {n_groups} "
             f"{'group' if n_groups == 1 else 'groups'}, for they share {kinds}; {n_splits} splits need as many. Ask "
             "for fewer splits (1:0:0 is train alone), or let splits share prompts, questions or clips by naming fewer "
             "of them to group by.",
+            code="one_group",
         )
     grouped = [replace(task, group=group[task.key]) for task in tasks]
     split = splits.split_by_group(grouped, seed=options.seed, shares=splits.Shares(*options.ratios))
@@ -175,7 +175,7 @@ def tables_of_format(
 def survey_tasks(
     tasks: Iterable[JudgedTask], options: TrainingSetOptions, questions: tuple[Question, ...]
 ) -> Survey:
-    """Raises TrainingSetError where there is nothing to make a set of, or nothing that can be split."""
+    """Raises InvalidInput where there is nothing to make a set of, or nothing that can be split."""
     grouped: list[GroupedTask] = []
     systems: set[str] = set()
     origins: Counter[str] = Counter()
@@ -254,18 +254,18 @@ def build_rows(
 
 def _refuse_empty(tasks: list[GroupedTask], systems: set[str], options: TrainingSetOptions) -> None:
     if not tasks:
-        raise TrainingSetError(
-            "too_few",
+        raise InvalidInput(
             f"Nothing here counts for a training set: no votes that are {' or '.join(options.votes)}, on "
             f"{options.texts} texts. Collect votes first, or ask for others (simulated votes are named as such).",
+            code="too_few",
         )
     if unknown := sorted(set(options.hold_out_systems) - systems):
-        raise TrainingSetError(
-            "bad_systems",
+        raise InvalidInput(
             f"{', '.join(unknown)} made nothing that was judged. Use {', '.join(sorted(systems))}.",
+            code="bad_systems",
         )
     if options.hold_out_systems and not options.ratios[2]:
-        raise TrainingSetError("bad_ratios", "Systems that are held out are tested on: give test a share.")
+        raise InvalidInput("Systems that are held out are tested on: give test a share.", code="bad_ratios")
 
 
 # Leakage check: reads the written rows again, without knowledge of how they were split. Items and the
@@ -307,7 +307,7 @@ class SplitContents:
 
 
 def leak_report(seen: SplitContents, *, groups: Iterable[str], held_out: Iterable[str]) -> dict[str, Any]:
-    """The report. Raises TrainingSetError("leak") naming what lies in two splits and in which."""
+    """The report. Raises InvalidInput("leak") naming what lies in two splits and in which."""
     refused = {"item", *groups}
     report: dict[str, Any] = {}
     leaks = []
@@ -322,10 +322,10 @@ def leak_report(seen: SplitContents, *, groups: Iterable[str], held_out: Iterabl
         if learned:
             leaks.append(f"systems held out and learned from all the same: {', '.join(learned)}")
     if leaks:
-        raise TrainingSetError(
-            "leak",
+        raise InvalidInput(
             f"The files that were written leak, and none is kept: {'; '.join(leaks)}. This is a fault of Concord: "
             "please report it with the manifest's options.",
+            code="leak",
         )
     return report
 

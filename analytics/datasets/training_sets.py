@@ -21,7 +21,6 @@ from analytics.datasets.formats.contract import (
     JudgedTask,
     Question,
     TrainingFormat,
-    TrainingSetError,
     TrainingSetOptions,
 )
 from analytics.datasets.judged_tasks import TaskSelection
@@ -46,7 +45,7 @@ _CLIPS_AT_ONCE = 10_000
 
 
 def copy_audio(names: Iterable[str], folder: Path) -> None:
-    """The FLAC files that raters heard. names: as in the rows, `audio/<hash>.flac`. Raises TrainingSetError for one
+    """The FLAC files that raters heard. names: as in the rows, `audio/<hash>.flac`. Raises InvalidInput for one
     that is not there or has changed."""
     hashes = sorted(Path(name).stem for name in names)
     (folder / "audio").mkdir(parents=True, exist_ok=True)
@@ -61,7 +60,7 @@ def copy_audio(names: Iterable[str], folder: Path) -> None:
                 fault = "is not what was taken in. Leave the sounds out."
                 if error.cause:
                     fault = f"could not be read ({error}). Mend the storage, or leave the sounds out."
-                raise TrainingSetError("no_sound", f"The sound {stored[sha256]} {fault}") from error
+                raise InvalidInput(f"The sound {stored[sha256]} {fault}", code="no_sound") from error
 
 
 SCHEMA = 1
@@ -86,11 +85,8 @@ class ResolvedOptions:
 def resolve_options(study: Study, options: TrainingSetOptions) -> ResolvedOptions:
     """Raises InvalidInput where the study has nothing of what is asked for, or choices do not go together."""
     measured = measured_questions(study)
-    try:
-        plain = [Question(one.key, one.is_preference, one.points) for one in measured]
-        chosen, questions = training.check_options(options, plain)
-    except TrainingSetError as error:
-        raise InvalidInput(str(error), code=error.code) from error
+    plain = [Question(one.key, one.is_preference, one.points) for one in measured]
+    chosen, questions = training.check_options(options, plain)
     keys = {question.key for question in questions}
     scores = any(column.kind in ("scores", "own_scores") for column in chosen.columns)
     selection = TaskSelection(
@@ -108,11 +104,8 @@ def write_training_set(
     tasks have been read: each is read twice. Raises InvalidInput, with the code `leak` where the finished files leak.
     """
     resolved = resolve_options(study, options)
-    try:
-        with complete_folder(out) as folder:
-            return _fill(folder, resolved, ProgressCounter(on_progress, PROGRESS_EVERY))
-    except TrainingSetError as error:
-        raise InvalidInput(str(error), code=error.code) from error
+    with complete_folder(out) as folder:
+        return _fill(folder, resolved, ProgressCounter(on_progress, PROGRESS_EVERY))
 
 
 def _fill(folder: Path, resolved: ResolvedOptions, progress: ProgressCounter) -> dict[str, Any]:
@@ -174,7 +167,7 @@ def _write_rows(
             clips.update(name for column in clip_columns if (name := row[column]))
     if not writers:
         reasons = ", ".join(f"{reason}: {n:,}" for reason, n in sorted(context.left_out.items()) if n)
-        raise TrainingSetError("too_few", f"No row is left. {reasons or 'No vote fits this format'}.")
+        raise InvalidInput(f"No row is left. {reasons or 'No vote fits this format'}.", code="too_few")
     written = {place: writer.rows for place, writer in writers.items()}
     return {table: {part: written.get((table, part), 0) for part in PARTS} for table in tables}, clips
 
@@ -241,17 +234,13 @@ def preview_training_set(study: Study, options: TrainingSetOptions) -> dict[str,
     """Tables with `sizes` by split and their `first` rows, of whichever splits, from the first `tasks` of
     `tasks_in_all`; where there are more, all figures are of these alone. Raises InvalidInput as making it would."""
     resolved = resolve_options(study, options)
-    try:
-        with consistent_snapshot():
-            return _preview(resolved)
-    except TrainingSetError as error:
-        raise InvalidInput(str(error), code=error.code) from error
-
-
-def _preview(resolved: ResolvedOptions) -> dict[str, Any]:
-    tasks = list(islice(resolved.tasks(), PREVIEW_TASKS))
-    survey = rules.survey_tasks(tasks, resolved.options, resolved.questions)
-    context = survey.build_context(resolved.options)
+    with consistent_snapshot():
+        tasks = list(islice(resolved.tasks(), PREVIEW_TASKS))
+        n_tasks = len(tasks)
+        if n_tasks == PREVIEW_TASKS:
+            n_tasks = judged_tasks.count_judged_tasks(study, resolved.selection)
+    survey = rules.survey_tasks(tasks, options, resolved.questions)
+    context = survey.build_context(options)
     tables: dict[str, dict[str, Any]] = {
         name: {"name": name, "sizes": dict.fromkeys(PARTS, 0), "first": []}
         for name in rules.tables_of_format(resolved.format, resolved.questions)
@@ -266,7 +255,5 @@ def _preview(resolved: ResolvedOptions) -> dict[str, Any]:
         "left_out": {reason: n for reason, n in sorted(context.left_out.items()) if n},
         "groups": survey.groups,
         "tasks": len(tasks),
-        "tasks_in_all": len(tasks)
-        if len(tasks) < PREVIEW_TASKS
-        else judged_tasks.count_judged_tasks(resolved.study, resolved.selection),
+        "tasks_in_all": n_tasks,
     }

@@ -10,11 +10,11 @@ from analytics.datasets.formats.contract import (
     GROUP_KINDS,
     MOST_SEED,
     VOTE_ORIGINS,
-    TrainingSetError,
     TrainingSetOptions,
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
 from analytics.datasets.snapshot import ReleaseOptions
+from annotation.errors import InvalidInput
 
 # In which format to write a study out, and which versions of its items.
 
@@ -227,6 +227,6 @@ class TrainingSetForm(forms.Form):
         if not self.errors:
             try:
                 self.options = TrainingSetOptions.of(values)
-            except TrainingSetError as error:
-                raise forms.ValidationError(str(error)) from error
+            except InvalidInput as error:
+                raise forms.ValidationError(error.message) from error
         return values

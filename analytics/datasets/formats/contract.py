@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from analytics.datasets.values import grouped
+from annotation.errors import InvalidInput
 
 # Options; the data card prints the meanings of the choices.
 
@@ -55,14 +56,6 @@ OPTION_MEANINGS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class TrainingSetError(Exception):
-    """This set cannot be made. The message says why and what mends it; `code` is a word for programs."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 @dataclass(frozen=True)
 class TrainingSetOptions:
     """An empty text or tuple stands for what is usual for the format, or for all.
@@ -98,26 +91,29 @@ class TrainingSetOptions:
         for one in self.groups:
             _refuse_unknown("group", one, GROUP_KINDS)
         if not self.votes:
-            raise TrainingSetError("bad_votes", f"Name whose votes: {', '.join(VOTE_ORIGINS)}.")
+            raise InvalidInput(f"Name whose votes: {', '.join(VOTE_ORIGINS)}.", code="bad_votes")
         # So asked, NaN, which is neither below nor above, is refused with the rest.
         in_range = all(0 <= share <= MOST_RATIO for share in self.ratios)
         if len(self.ratios) != 3 or not in_range or not self.ratios[0]:
-            raise TrainingSetError(
-                "bad_ratios",
+            raise InvalidInput(
                 "Ratios are three numbers from 0 to a million, train:dev:test, as in 8:1:1; train is above 0.",
+                code="bad_ratios",
             )
         if self.min_votes < 1 or not 0 < self.smoothing <= 100 or not 0 <= self.seed <= MOST_SEED:
-            raise TrainingSetError(
-                "bad_number",
+            raise InvalidInput(
                 "The fewest votes are 1 or more, the smoothing is above 0 and at most 100, and the seed from 0 to "
                 f"{MOST_SEED}.",
+                code="bad_number",
             )
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> TrainingSetOptions:
         """From JSON, as a job keeps it."""
         known = stored.keys() & {one.name for one in fields(cls)}
-        return cls(**{name: tuple(v) if isinstance(v := stored[name], list) else v for name in known})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value := stored[name], list) else value for name in known
+        }
+        return cls(**values)
 
     def as_json(self) -> dict[str, Any]:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
@@ -125,7 +121,9 @@ class TrainingSetOptions:
 
 def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise TrainingSetError(f"bad_{name}", f"{value!r} is not a choice of {name}; use {', '.join(known)}.")
+        raise InvalidInput(
+            f"{value!r} is not a choice of {name}; use {', '.join(known)}.", code=f"bad_{name}"
+        )
 
 
 FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4  # as answers to preferences are stored
@@ -287,8 +285,9 @@ class BuildContext:
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: string, int, float, bool, or one of the lists and tables that `writers` knows by name. `holds`: item,
-    prompt, question, clip or system, where its cells name one: by these finished rows are checked for leaks."""
+    """`kind`: string, int, float, bool, or one of the lists and tables that `writers` knows by name; in a release, one
+    of `columnar.ARROW_READ`. `meaning` stands in the card. `holds`: item, prompt, question, clip or system, where its
+    cells name one: by these finished rows are checked for leaks."""
 
     name: str
     kind: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from analytics.datasets.formats.contract import (
@@ -78,7 +78,10 @@ def sum_pair_votes(judged: JudgedTask, question: str, context: BuildContext, *, 
         if ties != "drop" or answer.choice not in UNDECIDED
     ]
     half = math.fsum(weight for _, answer, weight in counted if answer.choice in UNDECIDED) / 2
-    first, second = (half + _weight_of(side, counted) for side in (FIRST, SECOND))
+    first, second = (
+        half + math.fsum(weight for _, answer, weight in counted if answer.choice == side)
+        for side in (FIRST, SECOND)
+    )
     smoothing = context.options.smoothing
     n = {
         choice: sum(answer.choice == choice for _, answer in answers)
@@ -99,10 +102,6 @@ def sum_pair_votes(judged: JudgedTask, question: str, context: BuildContext, *, 
 def margin(p: float, kind: str) -> float:
     """Of the side whose smoothed share is p."""
     return 2 * p - 1 if kind == "votes" else math.log(p / (1 - p))
-
-
-def _weight_of(side: int, counted: Iterable[tuple[JudgmentRow, AnswerRow, float]]) -> float:
-    return math.fsum(weight for _, answer, weight in counted if answer.choice == side)
 
 
 def _side_cells(name: str, output: Output) -> Row:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analytics.datasets.formats import preferences, ratings
-from analytics.datasets.formats.contract import Question, TrainingFormat, TrainingSetError, TrainingSetOptions
+from analytics.datasets.formats.contract import Question, TrainingFormat, TrainingSetOptions
+from annotation.errors import InvalidInput
 
 _ALL = (
     TrainingFormat(
@@ -112,19 +113,19 @@ TRAINING_FORMATS: Mapping[str, TrainingFormat] = {one.key: one for one in _ALL}
 def check_options(
     options: TrainingSetOptions, questions: Sequence[Question]
 ) -> tuple[TrainingFormat, tuple[Question, ...]]:
-    """The format, and the questions it is made of. Raises TrainingSetError for what does not go together."""
+    """The format, and the questions it is made of. Raises InvalidInput for what does not go together."""
     if options.format not in TRAINING_FORMATS:
-        raise TrainingSetError(
-            "bad_format",
+        raise InvalidInput(
             f"{options.format!r} is not a format of training sets; use {', '.join(TRAINING_FORMATS)}.",
+            code="bad_format",
         )
     chosen = TRAINING_FORMATS[options.format]
     _check_choice(chosen, "file", options.file, chosen.files)
     _check_choice(chosen, "ties", options.ties, chosen.ties)
     _check_choice(chosen, "rows", options.rows, chosen.aggregates)
     if not chosen.weighs and (options.weights, options.confidence) != ("equal", "column"):
-        raise TrainingSetError(
-            "bad_weights", f"{chosen.key} has no weights: leave weights and confidence as they are."
+        raise InvalidInput(
+            f"{chosen.key} has no weights: leave weights and confidence as they are.", code="bad_weights"
         )
     return chosen, _questions(chosen, options, questions)
 
@@ -132,7 +133,9 @@ def check_options(
 def _check_choice(chosen: TrainingFormat, name: str, value: str, choices: tuple[str, ...]) -> None:
     if value and value not in choices:
         use = f"use {' or '.join(choices)}" if choices else "leave it out"
-        raise TrainingSetError(f"bad_{name}", f"{value!r} is not what {chosen.key} can do for {name}; {use}.")
+        raise InvalidInput(
+            f"{value!r} is not what {chosen.key} can do for {name}; {use}.", code=f"bad_{name}"
+        )
 
 
 def _questions(
@@ -142,8 +145,8 @@ def _questions(
     for key in options.questions:
         if key not in fitting:
             remedy = f"use {', '.join(fitting)}" if fitting else "it asks none"
-            raise TrainingSetError(
-                "bad_questions", f"{key!r} is not a {chosen.learns} question of this study; {remedy}."
+            raise InvalidInput(
+                f"{key!r} is not a {chosen.learns} question of this study; {remedy}.", code="bad_questions"
             )
     named = [fitting[key] for key in options.questions]
     refusals = {one.key: chosen.refusal(one) for one in named or fitting.values()}
@@ -151,10 +154,10 @@ def _questions(
     usable = named or [one for one in fitting.values() if not refusals[one.key]]
     refusal = next(filter(None, refusals.values()), "")
     if not usable or (named and refusal):
-        raise TrainingSetError(
-            "no_questions",
+        raise InvalidInput(
             refusal
             or f"This study asks no {chosen.learns} question, and {chosen.key} is made of such. "
             f"Use {', '.join(one.key for one in _ALL if one.learns != chosen.learns)}.",
+            code="no_questions",
         )
     return tuple(usable[:1] if chosen.key == "orca" else usable)

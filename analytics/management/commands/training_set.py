@@ -12,7 +12,6 @@ from analytics.datasets.formats.contract import (
     GROUP_KINDS,
     OPTION_MEANINGS,
     VOTE_ORIGINS,
-    TrainingSetError,
     TrainingSetOptions,
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
@@ -58,7 +57,7 @@ class Command(BaseCommand):
             manifest = training_sets.write_audited_training_set(
                 study, TrainingSetOptions.of(stated), out=options["out"].absolute()
             )
-        except (DomainError, TrainingSetError) as error:
+        except DomainError as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(

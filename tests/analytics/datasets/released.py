@@ -108,6 +108,13 @@ def release(study: Study, out: Path, *, number: int = 1, **wishes: Any) -> dict[
     return table_files.write_release(cut_of(study, number=number, **wishes), study, out=out)
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below the folder by its path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
 def rows(out: Path, config: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(
         out / "data" / config / "train-00000-of-00001.parquet"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +15,7 @@ from annotation.models import Judgment, Study
 from annotation.models.people import Role
 from annotation.rating import exclusions, judgments, leases
 from tests import factories
-from tests.analytics.datasets.released import working
+from tests.analytics.datasets.released import contents, working
 from tests.analytics.reviewed import reviewed
 from tests.analytics.votes import vote
 from tests.annotation.importing.answers import comparison
@@ -42,10 +41,6 @@ def study() -> Study:
         study=study, action="exclude", reason="careless", comment="says boss@example.org", actor=researcher,
     )  # fmt: skip
     return study
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @pytest.mark.parametrize("format", FORMATS)

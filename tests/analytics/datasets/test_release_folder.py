@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from analytics.datasets.snapshot import StudySnapshot
 from annotation.errors import InvalidInput
 from annotation.models import Study
 from tests import factories
-from tests.analytics.datasets.released import Working, cut_of, release, rows, working
+from tests.analytics.datasets.released import Working, contents, cut_of, release, rows, working
 
 pytestmark = pytest.mark.django_db
 
@@ -21,10 +20,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def world() -> Working:
     return working()
-
-
-def contents(out: Path) -> dict[str, bytes]:
-    return {p.relative_to(out).as_posix(): p.read_bytes() for p in out.rglob("*") if p.is_file()}
 
 
 def test_whatever_becomes_of_the_study_it_is_made_again_from_its_manifest(world, tmp_path):

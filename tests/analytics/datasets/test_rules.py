@@ -13,10 +13,10 @@ from analytics.datasets.formats.contract import (
     GROUP_KINDS,
     Content,
     JudgedTask,
-    TrainingSetError,
     TrainingSetOptions,
 )
 from analytics.datasets.rules import Vote, rater_weights
+from annotation.errors import InvalidInput
 from tests.analytics.datasets.formats.judged import clip, compared
 
 
@@ -45,7 +45,7 @@ def test_what_shares_a_prompt_or_a_sound_is_in_one_split_through_others_too():
 def test_only_what_is_named_is_kept_together():
     tasks = [task_about("A waltz", f"t{n}") for n in range(30)]
     assert len(set(split(tasks, ("clip",)).values())) == 3
-    with pytest.raises(TrainingSetError, match=r"in 1 group, for they share an item or a prompt"):
+    with pytest.raises(InvalidInput, match=r"in 1 group, for they share an item or a prompt"):
         split(tasks, ("prompt",))
     assert set(split(tasks, ("prompt",), ratios=(1, 0, 0)).values()) == {"train"}
 
@@ -58,7 +58,7 @@ def test_no_link_ever_lies_in_two_splits():
         ]
         try:
             parts = split(tasks, seed=seed)
-        except TrainingSetError:
+        except InvalidInput:
             continue
         where: dict[str, set[str]] = {}
         for judged in tasks:
@@ -122,7 +122,7 @@ def test_it_counts_what_it_looked_at():
     ],
 )
 def test_it_fails_loudly_and_names_what_leaks(leaking, told):
-    with pytest.raises(TrainingSetError, match=told) as failed:
+    with pytest.raises(InvalidInput, match=told) as failed:
         report({**TEST, **leaking})
     assert failed.value.code == "leak"
 
@@ -133,7 +133,7 @@ def test_what_was_allowed_is_told_and_not_refused():
 
 
 def test_a_held_out_system_in_train_is_refused():
-    with pytest.raises(TrainingSetError, match="learned from all the same: one"):
+    with pytest.raises(InvalidInput, match="learned from all the same: one"):
         report(TEST, held_out=("one",))
     assert report(TEST, held_out=("two",))["system"] == {"held_out": ["two"], "in_train_or_dev": []}
 

@@ -30,6 +30,7 @@ from annotation.models import (
 from annotation.rating import exclusions
 from scoring.models import Score, Scorer
 from tests import factories
+from tests.analytics.datasets.released import contents
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
@@ -62,12 +63,6 @@ def compared() -> Study:
         for judgment, (task, _, choice) in zip(said, rows, strict=True)
     )
     return study
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
 
 
 def made(

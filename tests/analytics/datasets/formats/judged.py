@@ -23,6 +23,7 @@ from analytics.datasets.formats.contract import (
 
 LETTERS = {"a": FIRST, "b": SECOND, "t": TIE, "x": BOTH_BAD}
 PREFERENCE = (Question("alignment", is_preference=True),)
+BOTH = (*PREFERENCE, Question("musicality", is_preference=True))
 RATING = (Question("correctness", is_preference=False, points=(1.0, 2.0, 3.0, 4.0, 5.0)),)
 
 

@@ -19,11 +19,11 @@ from analytics.datasets.formats.contract import (
     Output,
     Question,
     Score,
-    TrainingSetError,
     TrainingSetOptions,
 )
 from analytics.datasets.formats.preferences import margin, sum_pair_votes
-from tests.analytics.datasets.formats.judged import PREFERENCE, RATING, clip, compared, context, rated
+from annotation.errors import InvalidInput
+from tests.analytics.datasets.formats.judged import BOTH, PREFERENCE, RATING, clip, compared, context, rated
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,6 @@ def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
     assert list(preferences.cmi_pref_rows(compared("att"), PREFERENCE, made)) == []
     assert made.left_out == {"questions of tasks with fewer votes than asked for": 1}
 
-    both = (*PREFERENCE, Question("musicality", is_preference=True))
     judged = compared("aaa")
     first = replace(
         judged.judgments[0], answers=(*judged.judgments[0].answers, AnswerRow("musicality", choice=2))
@@ -192,7 +191,7 @@ def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
     judged = replace(judged, judgments=(first, *judged.judgments[1:]))
     for rows in ("votes", "aggregate"):
         made = context("cmi-pref", rows=rows, min_votes=2)
-        found = list(preferences.cmi_pref_rows(judged, both, made))
+        found = list(preferences.cmi_pref_rows(judged, BOTH, made))
         assert {(row["preference-alignment"], row["preference-musicality"]) for row in found} == {
             ("model_a", None)
         }
@@ -203,12 +202,11 @@ def test_a_dropped_tie_has_no_part_in_the_weight_of_cmi_prefs_row():
     judged = compared("a")
     given = (AnswerRow("alignment", choice=1, confidence=2), AnswerRow("musicality", choice=3, confidence=4))
     judged = replace(judged, judgments=(replace(judged.judgments[0], answers=given),))
-    both = (*PREFERENCE, Question("musicality", is_preference=True))
     weights = {}
     for ties in ("drop", "keep"):
         made = context("cmi-pref", ties=ties, confidence="weight")
         made.confidence = {"alignment": 2.0, "musicality": 2.0}
-        (row,) = preferences.cmi_pref_rows(judged, both, made)
+        (row,) = preferences.cmi_pref_rows(judged, BOTH, made)
         weights[ties] = row["weight"]
     assert weights == {"drop": 1.0, "keep": 1.5}
 
@@ -222,8 +220,7 @@ def test_cmi_pref_tells_of_the_votes_that_decided_and_not_of_a_question_that_is_
     told = [replace(said, answers=given) for said, given in zip(judged.judgments, votes, strict=True)]
     fourth = replace(judged.judgments[0], rater="r3", answers=(AnswerRow("musicality", choice=2),))
     judged = replace(judged, judgments=(*told, fourth))
-    both = (*PREFERENCE, Question("musicality", is_preference=True))
-    (row,) = preferences.cmi_pref_rows(judged, both, context("cmi-pref", rows="aggregate", ties="drop"))
+    (row,) = preferences.cmi_pref_rows(judged, BOTH, context("cmi-pref", rows="aggregate", ties="drop"))
     assert (row["preference-alignment"], row["preference-musicality"]) == ("model_a", None)
     assert (row["n_votes"], row["weight"]) == (3, 3.0)
 
@@ -316,7 +313,7 @@ def test_rows_have_the_columns_that_the_format_declares(key):
 )
 def test_what_does_not_go_together_is_refused_with_a_remedy(options, code):
     asked = [*PREFERENCE, *RATING, Question("percent", is_preference=False)]
-    with pytest.raises(TrainingSetError) as refused:
+    with pytest.raises(InvalidInput) as refused:
         training.check_options(TrainingSetOptions(**options), asked)
     assert refused.value.code == code
 
@@ -336,5 +333,5 @@ def test_what_does_not_go_together_is_refused_with_a_remedy(options, code):
     ],
 )
 def test_options_out_of_range_are_refused(wrong):
-    with pytest.raises(TrainingSetError):
+    with pytest.raises(InvalidInput):
         TrainingSetOptions("arena", **wrong)

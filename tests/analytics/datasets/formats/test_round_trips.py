@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from analytics.datasets.formats import preferences, ratings, writers
-from analytics.datasets.formats.contract import AnswerRow, Column, JudgmentRow, Output, Question
+from analytics.datasets.formats.contract import AnswerRow, Column, JudgmentRow, Output
 from annotation.importing.formats import cmi_pref as cmi_importer
 from annotation.importing.formats import orca as orca_importer
 from annotation.importing.records import TaskRecord
 from annotation.protocols import preset
-from tests.analytics.datasets.formats.judged import RATING, clip, compared, context, rated
+from tests.analytics.datasets.formats.judged import BOTH, RATING, clip, compared, context, rated
 from tests.annotation.importing.importing import merge_fragments
-
-BOTH = (Question("alignment", is_preference=True), Question("musicality", is_preference=True))
 
 
 def written(path: Path, rows: Iterable[dict[str, Any]], columns: tuple[Any, ...]) -> Path:
