@@ -25,12 +25,9 @@ def released(tmp_path):
         pq.write_table(
             pa.Table.from_pylist(rows, schema=columnar.arrow_schema(RELEASE_TABLES[config].columns)), path
         )
-        said = {
-            "files": {},
-            "cut": {},
-            "left_out": {"withdrawn": {"removed": withdrawn} if withdrawn else {}},
-        }
-        (tmp_path / name / "manifest.json").write_text(json.dumps(said))
+        left_out = {"withdrawn": {"removed": withdrawn} if withdrawn else {}}
+        manifest = {"files": {}, "cut": {}, "left_out": left_out}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
         return tmp_path / name
 
     return write
