@@ -35,11 +35,14 @@ def test_the_presets_of_the_first_release_are_there():
 
 
 @EVERY
-def test_a_preset_can_be_used_and_is_called_what_its_file_is(key):
+def test_a_preset_is_plain_data_called_as_its_file_that_gives_its_source_and_reasons_to_skip(key):
     protocol = preset(key)
     assert protocol.key == key
     assert protocol.source.strip()
     assert protocol.guidelines.in_language("en")
+    assert {"audio", "other"} <= {reason.key for reason in protocol.skip_reasons}
+    definition = definition_of_preset(key)
+    assert json.loads(json.dumps(definition)) == definition
 
 
 @EVERY
@@ -56,17 +59,6 @@ def test_no_translation_is_a_copy_of_the_english(key):
         where for where, text in texts(preset(key)) if str(text) and text.by_language["zh-hans"] == str(text)
     ]
     assert copies == []
-
-
-@EVERY
-def test_a_rater_can_always_skip_for_a_stated_reason(key):
-    assert {"audio", "other"} <= {reason.key for reason in preset(key).skip_reasons}
-
-
-@EVERY
-def test_a_definition_is_plain_data_that_json_can_hold(key):
-    definition = definition_of_preset(key)
-    assert json.loads(json.dumps(definition)) == definition
 
 
 def test_cmi_pref_asks_two_preferences_with_confidence_and_for_evidence():
@@ -100,49 +92,56 @@ def test_orca_asks_for_correctness_and_takes_its_five_codes():
     assert protocol.content == ("question", "reference", "rationale", "transcript", "clip")
 
 
-def asked(key: str) -> list[tuple[Any, ...]]:
-    return [(q.key, q.kind, q.level, q.per_candidate, q.values) for q in preset(key).questions]
+FIVE, ELEVEN = (1, 2, 3, 4, 5), tuple(range(11))
 
 
-def test_aqeval_asks_of_each_answer_whether_it_is_correct():
-    """AURA Score, section 2: five binary judgments per answer, given after hearing the recording (Appendix B)."""
+@pytest.mark.parametrize(
+    ("key", "questions"),
+    [
+        # AURA Score, section 2: five binary judgments per answer.
+        ("aqeval", [("correct", "correctness", "nominal", True, (1, 0))]),
+        # RELATE, arXiv 2506.23582: from 0, no match at all, to 10, an exact match.
+        ("relate", [("relevance", "rating", "interval", False, ELEVEN)]),
+        # PAM, arXiv 2402.00282: the scores REL and OVL.
+        ("pam", [(name, "rating", "ordinal", False, FIVE) for name in ("relevance", "quality")]),
+        # MusicEval, arXiv 2501.10811.
+        ("musiceval", [(name, "rating", "ordinal", False, FIVE) for name in ("impression", "alignment")]),
+        # Audiobox Aesthetics, arXiv 2502.05139: PQ, PC, CE, CU, on the scale of the released ratings.
+        (
+            "aes",
+            [
+                (name, "rating", "interval", False, ELEVEN)
+                for name in (
+                    "production_quality", "production_complexity", "content_enjoyment", "content_usefulness"
+                )
+            ],
+        ),
+        ("mushra", [("quality", "rating", "interval", True, ())]),
+    ],
+)  # fmt: skip
+def test_a_preset_asks_what_its_paper_asks(key, questions):
+    asked = [(q.key, q.kind, q.level, q.per_candidate, q.values) for q in preset(key).questions]
+    assert asked == questions
+
+
+def test_points_that_a_paper_explains_are_explained():
+    """AQAScore, Table 9 for 2, 5 and 8 of RELATE, Table 10 for PAM's relevance."""
+    points = preset("relate").questions[0].points
+    assert [point.value for point in points if str(point.label)] == [0, 2, 5, 8, 10]
+    assert all(str(point.meaning) for point in preset("pam").questions[0].points)
+
+
+def test_aqeval_is_answered_after_hearing_the_recording():
+    """AURA Score, Appendix B."""
     protocol = preset("aqeval")
-    assert asked("aqeval") == [("correct", "correctness", "nominal", True, (1, 0))]
     assert (protocol.layout, protocol.candidate, protocol.candidates) == ("panel", "text", (1, 26))
     assert protocol.content == ("question", "reference", "clip")
     assert protocol.listening.must_hear == ("clip",)
 
 
-def test_relate_asks_for_relevance_on_eleven_points():
-    """RELATE, arXiv 2506.23582: from 0, no match at all, to 10, an exact match; AQAScore, Table 9, for 2, 5 and 8."""
-    assert asked("relate") == [("relevance", "rating", "interval", False, tuple(range(11)))]
-    points = preset("relate").questions[0].points
-    assert [point.value for point in points if str(point.label)] == [0, 2, 5, 8, 10]
-
-
-def test_pam_asks_for_relevance_and_quality_from_1_to_5():
-    """PAM, arXiv 2402.00282: the scores OVL and REL. AQAScore, Table 10, gives the meanings of relevance."""
-    scale = (1, 2, 3, 4, 5)
-    assert asked("pam") == [
-        ("relevance", "rating", "ordinal", False, scale),
-        ("quality", "rating", "ordinal", False, scale),
-    ]
-    assert all(str(point.meaning) for point in preset("pam").questions[0].points)
-
-
-def test_musiceval_asks_for_impression_and_alignment_from_1_to_5():
-    """MusicEval, arXiv 2501.10811."""
-    scale = (1, 2, 3, 4, 5)
-    assert asked("musiceval") == [
-        ("impression", "rating", "ordinal", False, scale),
-        ("alignment", "rating", "ordinal", False, scale),
-    ]
-
-
 def test_mushra_asks_for_quality_from_0_to_100_and_adds_the_hidden_reference_and_two_anchors():
     protocol = preset("mushra")
     (question,) = protocol.questions
-    assert asked("mushra") == [("quality", "rating", "interval", True, ())]
     assert (question.minimum, question.maximum, question.confidence) == (0, 100, None)
     assert [(band.minimum, str(band.label)) for band in question.bands] == [
         (80, "Excellent"), (60, "Good"), (40, "Fair"), (20, "Poor"), (0, "Bad"),
@@ -172,14 +171,3 @@ def test_fense_asks_which_of_two_captions_is_better_once_the_recording_was_heard
     assert (question.kind, question.level, question.choices) == ("preference", "nominal", ("A", "B", "tie"))
     assert (protocol.layout, protocol.candidate, protocol.content) == ("comparison", "text", ("clip",))
     assert protocol.listening.must_hear == ("clip",)
-
-
-def test_aes_asks_for_four_axes_on_the_scale_of_the_released_ratings():
-    """Audiobox Aesthetics, arXiv 2502.05139: PQ, PC, CE, CU."""
-    scale = tuple(range(11))
-    assert asked("aes") == [
-        ("production_quality", "rating", "interval", False, scale),
-        ("production_complexity", "rating", "interval", False, scale),
-        ("content_enjoyment", "rating", "interval", False, scale),
-        ("content_usefulness", "rating", "interval", False, scale),
-    ]

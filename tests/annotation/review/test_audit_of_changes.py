@@ -22,16 +22,6 @@ from tests.annotation.importing.reviewing import case
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study() -> Study:
-    return factories.StudyFactory(overlap=2)
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert", name="Ada")
-
-
 def logged(study: Study, *nouns: str) -> list[tuple[str, dict[str, Any]]]:
     events = AuditEvent.objects.filter(study=study).order_by("pk").values_list("action", "data")
     return [(action, data) for action, data in events if action.partition(".")[0] in nouns]

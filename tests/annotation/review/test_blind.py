@@ -14,23 +14,9 @@ from annotation.review import blind_judgments, cases
 from tests import factories
 from tests.annotation.importing.answers import comparison, rating
 from tests.annotation.importing.desk import claimed, give, judged, true_counters
+from tests.annotation.review.conftest import code_of, run_out
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study():
-    return factories.StudyFactory(overlap=2)
-
-
-@pytest.fixture
-def task(study):
-    return factories.rating_task(study, "a")
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert")
 
 
 def counters(study, task):
@@ -82,9 +68,7 @@ def test_beginning_again_gives_the_same_assignment_and_a_case_without_task_none(
 
 def test_the_briefing_is_a_raters_and_needs_a_beginning(task, expert):
     one = claimed(expert, task)
-    with pytest.raises(Conflict) as conflict:
-        blind_judgments.blind_briefing(expert, one.pk)
-    assert conflict.value.code == "not_begun"
+    assert code_of(blind_judgments.blind_briefing, expert, one.pk) == "not_begun"
     blind_judgments.begin_blind(expert, one.pk)
     brief = blind_judgments.blind_briefing(expert, one.pk)
     assert set(brief) == {"id", "protocol_version", "expires_at", "content", "candidates", "listening"}
@@ -97,30 +81,28 @@ def test_a_replay_gets_the_first_receipt_also_without_the_claim_and_another_answ
     assert not blind_judgments.judge_blind(expert, one.pk, said).replayed
     cases.put_back(expert, one.pk)
     assert blind_judgments.judge_blind(expert, one.pk, said).replayed
-    with pytest.raises(Conflict) as conflict:
-        blind_judgments.judge_blind(expert, one.pk, rating(5, client_id=said.client_id))
-    assert conflict.value.code == "client_id_reused"
+    assert (
+        code_of(blind_judgments.judge_blind, expert, one.pk, rating(5, client_id=said.client_id))
+        == "client_id_reused"
+    )
     cases.claim(expert, one.pk)
-    with pytest.raises(Conflict) as conflict:
-        blind_judgments.judge_blind(expert, one.pk, rating(5))
-    assert conflict.value.code == "already_submitted"
+    assert code_of(blind_judgments.judge_blind, expert, one.pk, rating(5)) == "already_submitted"
     assert Judgment.objects.filter(task=task).count() == 1
 
 
 def test_only_who_holds_the_case_judges_it(study, task, expert):
     one = claimed(expert, task)
     blind_judgments.begin_blind(expert, one.pk)
-    with pytest.raises(Conflict) as conflict:
-        blind_judgments.judge_blind(factories.member(study, "expert"), one.pk, rating(2))
-    assert conflict.value.code == "claimed_by_other"
+    assert (
+        code_of(blind_judgments.judge_blind, factories.member(study, "expert"), one.pk, rating(2))
+        == "claimed_by_other"
+    )
     with pytest.raises(NotFound):
         blind_judgments.judge_blind(factories.member(study), one.pk, rating(2))
     with pytest.raises(NotAllowed):
         blind_judgments.judge_blind(factories.member(study, "researcher"), one.pk, rating(2))
-    ReviewCase.objects.filter(pk=one.pk).update(claim_expires_at=timezone.now() - timedelta(seconds=1))
-    with pytest.raises(Conflict) as conflict:
-        blind_judgments.judge_blind(expert, one.pk, rating(2))
-    assert conflict.value.code == "claim_lost"
+    run_out(one)
+    assert code_of(blind_judgments.judge_blind, expert, one.pk, rating(2)) == "claim_lost"
     assert not Judgment.objects.filter(task=task).exists()
 
 

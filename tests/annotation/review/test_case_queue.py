@@ -14,16 +14,6 @@ from tests.annotation.importing.reviewing import case
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study():
-    return factories.StudyFactory()
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert", name="Ada", email="ada@example.org")
-
-
 def queued(study, name: str, **fields) -> ReviewCase:
     return case(factories.rating_task(study, name), **fields)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from django.utils import timezone
 
@@ -28,19 +26,10 @@ from tests.annotation.importing import reviewing
 from tests.annotation.importing.answers import rating
 from tests.annotation.importing.desk import judged, withdraw
 from tests.annotation.importing.reviewing import case
+from tests.annotation.review.conftest import code_of, kinds, run_out
 
 pytestmark = pytest.mark.django_db
 State = ReviewCase.State
-
-
-@pytest.fixture
-def study():
-    return factories.StudyFactory(overlap=2)
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert", name="Ada")
 
 
 @pytest.fixture
@@ -48,64 +37,51 @@ def other(study):
     return factories.member(study, "expert", name="Ben")
 
 
-def run_out(one: ReviewCase) -> None:
-    ReviewCase.objects.filter(pk=one.pk).update(claim_expires_at=timezone.now() - timedelta(seconds=1))
-
-
-def code_of(call, *arguments, **named) -> str:
-    with pytest.raises(Conflict) as conflict:
-        call(*arguments, **named)
-    return conflict.value.code
-
-
-def kinds(one: ReviewCase) -> list[str]:
-    return list(CaseEvent.objects.filter(case=one).order_by("pk").values_list("kind", flat=True))
-
-
 class TestClaiming:
-    def test_a_claim_lasts_as_long_as_the_study_says_and_is_logged(self, study, expert):
+    def test_a_claim_lasts_as_long_as_the_study_says_and_is_logged(self, study, task, expert):
         study.rules = {**study.rules, "review": {"claim_minutes": 5}}
         study.save()
-        claimed = cases.claim(expert, case(factories.rating_task(study, "a")).pk)
+        claimed = cases.claim(expert, case(task).pk)
         assert (claimed.state, claimed.claimed_by) == (State.CLAIMED, expert)
         assert 290 < (claimed.claim_expires_at - timezone.now()).total_seconds() <= 300
         assert kinds(claimed) == ["claimed"]
         assert AuditEvent.objects.filter(action="case.claimed", actor=expert).count() == 1
 
-    def test_claiming_ones_own_again_renews_it_without_another_event(self, study, expert):
-        one = case(factories.rating_task(study, "a"))
+    def test_claiming_ones_own_again_renews_it_without_another_event(self, study, task, expert):
+        one = case(task)
         first = cases.claim(expert, one.pk).claim_expires_at
         assert cases.claim(expert, one.pk).claim_expires_at > first
         assert kinds(one) == ["claimed"]
 
-    def test_another_experts_case_is_refused_with_their_name(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"))
+    def test_another_experts_case_is_refused_with_their_name(self, study, task, expert, other):
+        one = case(task)
         cases.claim(expert, one.pk)
         with pytest.raises(Conflict, match="Ada") as conflict:
             cases.claim(other, one.pk)
         assert conflict.value.code == "claimed_by_other"
 
-    def test_a_claim_that_ran_out_can_be_taken_before_any_sweep(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"))
+    def test_a_claim_that_ran_out_can_be_taken_before_any_sweep(self, study, task, expert, other):
+        one = case(task)
         cases.claim(expert, one.pk)
         run_out(one)
         assert cases.claim(other, one.pk).claimed_by == other
         assert kinds(one) == ["claimed", "released", "claimed"]
 
-    def test_a_resolved_case_cannot_be_claimed(self, study, expert):
-        one = case(factories.rating_task(study, "a"), state=State.RESOLVED, decision="fine")
+    def test_a_resolved_case_cannot_be_claimed(self, study, task, expert):
+        one = case(task, state=State.RESOLVED, decision="fine")
         assert code_of(cases.claim, expert, one.pk) == "resolved"
 
-    def test_only_experts_of_the_study_may(self, study):
-        one = case(factories.rating_task(study, "a"))
+    def test_only_experts_of_the_study_may(self, study, task):
+        one = case(task)
         with pytest.raises(NotAllowed):
             cases.claim(factories.member(study, "researcher"), one.pk)
         for stranger in (factories.member(study), factories.UserFactory()):
             with pytest.raises(NotFound):
                 cases.claim(stranger, one.pk)
 
-    def test_a_case_that_waits_for_raters_can_be_claimed_and_waits_again_when_put_back(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_a_case_that_waits_for_raters_can_be_claimed_and_waits_again_when_put_back(
+        self, study, task, expert
+    ):
         one = case(task, state=State.RETURNED)
         Return.objects.create(case=one, task=task, n_wanted=1, created_by=expert)
         assert cases.claim(expert, one.pk).state == State.CLAIMED
@@ -113,14 +89,12 @@ class TestClaiming:
 
 
 class TestRatingBesideReviewing:
-    def test_whoever_claims_is_barred_from_the_versions_tasks(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_whoever_claims_is_barred_from_the_versions_tasks(self, study, task, expert):
         cases.claim(expert, case(task).pk)
         barred = BarredRater.objects.get(task=task)
         assert (barred.rater.user, barred.reason) == (expert, "reviews")
 
-    def test_so_they_are_from_tasks_that_come_later_even_to_a_version_without_any(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_so_they_are_from_tasks_that_come_later_even_to_a_version_without_any(self, study, task, expert):
         version = task.item_version
         one = case(task)
         ReviewCase.objects.filter(pk=one.pk).update(task=None)
@@ -132,29 +106,25 @@ class TestRatingBesideReviewing:
         assert leases.lease_next(expert, study.slug)[1] is None
         assert leases.lease_next(factories.member(study), study.slug)[1] is not None
 
-    def test_opening_the_case_again_bars_from_whatever_was_missed(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_opening_the_case_again_bars_from_whatever_was_missed(self, study, task, expert):
         one = cases.claim(expert, case(task).pk)
         BarredRater.objects.update(reason="saw_earlier")
         cases.claim(expert, one.pk)
         assert BarredRater.objects.get(task=task).reason == "reviews"
 
-    def test_their_open_lease_of_one_goes_back(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_their_open_lease_of_one_goes_back(self, study, task, expert):
         _, lease = leases.lease_next(expert, study.slug)
         cases.claim(expert, case(task).pk)
         assert Assignment.objects.get(pk=lease.id).state == Assignment.State.RETURNED
         task.refresh_from_db()
         assert task.n_leases == 0
 
-    def test_an_answer_that_comes_after_it_went_back_is_kept_as_surplus(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_an_answer_that_comes_after_it_went_back_is_kept_as_surplus(self, study, task, expert):
         _, lease = leases.lease_next(expert, study.slug)
         cases.claim(expert, case(task).pk)
         assert judgments.submit(expert, lease.id, rating(3)).surplus
 
-    def test_their_earlier_vote_cannot_be_changed_any_more(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_their_earlier_vote_cannot_be_changed_any_more(self, study, task, expert):
         _, lease = leases.lease_next(expert, study.slug)
         judgments.submit(expert, lease.id, rating(3))
         revisions.revise(expert, lease.id, rating(4))
@@ -163,14 +133,14 @@ class TestRatingBesideReviewing:
 
 
 class TestHolding:
-    def test_a_live_claim_is_held_and_kept(self, study, expert):
-        one = case(factories.rating_task(study, "a"))
+    def test_a_live_claim_is_held_and_kept(self, study, task, expert):
+        one = case(task)
         until = cases.claim(expert, one.pk).claim_expires_at
         assert cases.claimed_case(expert, one.pk).pk == one.pk
         assert cases.renew_claim(expert, one.pk).claim_expires_at > until
 
-    def test_each_way_to_lose_it_has_its_code(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"))
+    def test_each_way_to_lose_it_has_its_code(self, study, task, expert, other):
+        one = case(task)
         assert code_of(cases.claimed_case, expert, one.pk) == "claim_lost"
         cases.claim(expert, one.pk)
         assert code_of(cases.claimed_case, other, one.pk) == "claimed_by_other"
@@ -179,8 +149,8 @@ class TestHolding:
         ReviewCase.objects.filter(pk=one.pk).update(state=State.RESOLVED)
         assert code_of(cases.claimed_case, expert, one.pk) == "resolved"
 
-    def test_putting_back_opens_it_once(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"))
+    def test_putting_back_opens_it_once(self, study, task, expert, other):
+        one = case(task)
         cases.claim(expert, one.pk)
         for _ in range(2):
             assert cases.put_back(expert, one.pk).state == State.OPEN
@@ -214,30 +184,30 @@ class TestNext:
         assert order == [own, high, low]
         assert cases.claim_next(other, study.slug, QueueFilters()) == others
 
-    def test_filters_hold_and_a_claim_that_ran_out_is_open_again(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"), rules=("audit",))
+    def test_filters_hold_and_a_claim_that_ran_out_is_open_again(self, study, task, expert, other):
+        one = case(task, rules=("audit",))
         case(factories.rating_task(study, "b"), rules=("codes",), priority=5)
         cases.claim(other, one.pk)
         assert cases.claim_next(expert, study.slug, QueueFilters(rule="audit")) is None
         run_out(one)
         assert cases.claim_next(expert, study.slug, QueueFilters(rule="audit")) == one
 
-    def test_what_one_has_claimed_comes_before_all_else_until_it_is_left(self, study, expert):
-        at_work = cases.claim(expert, case(factories.rating_task(study, "a")).pk)
+    def test_what_one_has_claimed_comes_before_all_else_until_it_is_left(self, study, task, expert):
+        at_work = cases.claim(expert, case(task).pk)
         high = case(factories.rating_task(study, "b"), priority=5)
         assert cases.claim_next(expert, study.slug, QueueFilters()) == at_work
         assert kinds(at_work) == ["claimed"]
         assert cases.claim_next(expert, study.slug, QueueFilters(), except_case=at_work.pk) == high
 
-    def test_nobody_who_runs_the_study_is_given_one(self, study):
-        case(factories.rating_task(study, "a"))
+    def test_nobody_who_runs_the_study_is_given_one(self, study, task):
+        case(task)
         with pytest.raises(NotAllowed):
             cases.claim_next(factories.member(study, "admin"), study.slug, QueueFilters())
 
 
 class TestAssigning:
-    def test_an_assigned_case_is_its_experts_alone(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"))
+    def test_an_assigned_case_is_its_experts_alone(self, study, task, expert, other):
+        one = case(task)
         researcher = factories.member(study, "researcher")
         assert cases.assign(researcher, study.slug, [one.pk], expert=expert.email) == 1
         assert code_of(cases.claim, other, one.pk) == "assigned_to_other"
@@ -245,8 +215,8 @@ class TestAssigning:
         told = AuditEvent.objects.get(action="cases.assigned")
         assert (told.subject, told.data) == (f"user {expert.pk}", {"cases": [one.pk]})
 
-    def test_giving_it_to_somebody_else_ends_the_claim(self, study, expert, other):
-        one = case(factories.rating_task(study, "a"))
+    def test_giving_it_to_somebody_else_ends_the_claim(self, study, task, expert, other):
+        one = case(task)
         researcher = factories.member(study, "researcher")
         cases.claim(expert, one.pk)
         cases.assign(researcher, study.slug, [one.pk], expert=other.email)
@@ -255,8 +225,8 @@ class TestAssigning:
         assert cases.assign(researcher, study.slug, [one.pk], expert=None) == 1
         assert cases.claim(expert, one.pk).claimed_by == expert
 
-    def test_what_cannot_be_is_named_and_changes_nothing(self, study, expert):
-        one = case(factories.rating_task(study, "a"))
+    def test_what_cannot_be_is_named_and_changes_nothing(self, study, task, expert):
+        one = case(task)
         foreign = case(factories.rating_task(factories.StudyFactory(), "a"))
         researcher = factories.member(study, "researcher")
         for ids, to, field in (
@@ -273,8 +243,7 @@ class TestAssigning:
 
 
 class TestClosingWithTheItem:
-    def test_nothing_waits_for_the_cases_of_a_withdrawn_item(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_nothing_waits_for_the_cases_of_a_withdrawn_item(self, study, task, expert):
         one = judged(expert, task)
         asked = [
             drafts.request_draft(one, field=name, writer="W", actor=expert)
@@ -287,8 +256,7 @@ class TestClosingWithTheItem:
         assert one.returns.get().state == "cancelled"
         assert not drafts.store_proposal(asked[1].pk, text="Late.", provenance={})
 
-    def test_unresolved_cases_close_but_the_one_it_was_decided_in(self, study, expert):
-        task = factories.rating_task(study, "a")
+    def test_unresolved_cases_close_but_the_one_it_was_decided_in(self, study, task, expert):
         decided_in = case(task)
         later = task.item_version.item.versions.create(number=2, content_sha256="1" * 64)
         second = ReviewCase.objects.create(
@@ -306,8 +274,7 @@ class TestClosingWithTheItem:
 
 
 class TestOpening:
-    def test_a_case_is_opened_and_given_further_reasons_each_once(self, study):
-        task = factories.rating_task(study, "a")
+    def test_a_case_is_opened_and_given_further_reasons_each_once(self, study, task):
         version = task.item_version
         assert reviewing.open_case(version, rule="codes", evidence={"n": 1}, task=task, weight=0.5)
         assert not reviewing.open_case(version, rule="codes", evidence={"n": 2}, task=task, weight=0.5)
@@ -317,8 +284,8 @@ class TestOpening:
         assert CaseReason.objects.get(rule="codes").evidence == {"n": 1}
         assert kinds(one) == ["opened", "fired"]
 
-    def test_none_is_opened_for_a_version_that_is_not_current_or_an_item_withdrawn(self, study):
-        task, gone = factories.rating_task(study, "a"), factories.rating_task(study, "b")
+    def test_none_is_opened_for_a_version_that_is_not_current_or_an_item_withdrawn(self, study, task):
+        gone = factories.rating_task(study, "b")
         item = task.item_version.item
         item.current_version = item.versions.create(number=2, content_sha256="1" * 64)
         item.save()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from annotation import hooks
-from annotation.errors import Conflict, InvalidInput
 from annotation.importing.records import ItemRecord, content_sha256
 from annotation.models import (
     Assignment,
@@ -35,36 +34,10 @@ from tests.annotation.importing.desk import (
     true_counters,
     withdraw,
 )
+from tests.annotation.review.conftest import code_of, problems_of
 
 pytestmark = pytest.mark.django_db
 WITHDRAWN = Task.State.WITHDRAWN
-
-
-@pytest.fixture
-def study():
-    return factories.StudyFactory(overlap=2)
-
-
-@pytest.fixture
-def task(study):
-    return factories.rating_task(study, "a")
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert")
-
-
-def code_of(call, *arguments, **named) -> str:
-    with pytest.raises(Conflict) as conflict:
-        call(*arguments, **named)
-    return conflict.value.code
-
-
-def fields_of(call, *arguments, **named) -> list[str]:
-    with pytest.raises(InvalidInput) as refused:
-        call(*arguments, **named)
-    return [problem.field for problem in refused.value.problems]
 
 
 def successor(task: Task) -> Task:
@@ -119,7 +92,9 @@ class TestBeforeADecision:
     )
     def test_a_faulty_correction_names_the_field_and_changes_nothing(self, task, expert, wanted, field):
         one = judged(expert, task)
-        assert fields_of(adjudication.correct_item, expert, one.pk, corrections(one, **wanted)) == [field]
+        assert list(problems_of(adjudication.correct_item, expert, one.pk, corrections(one, **wanted))) == [
+            field
+        ]
         one.refresh_from_db()
         assert one.state == "claimed"
         assert task.item_version.item.versions.count() == 1
@@ -129,7 +104,7 @@ class TestBeforeADecision:
         user, pair = factories.member(study, "expert"), factories.comparison_task(study, "pair")
         one = judged(user, pair)
         wanted = corrections(one, texts={"prompt": "A waltz"}, rewrite_answers=True)
-        assert fields_of(adjudication.correct_item, user, one.pk, wanted) == ["rewrite_answers"]
+        assert list(problems_of(adjudication.correct_item, user, one.pk, wanted)) == ["rewrite_answers"]
 
 
 class TestFine:
@@ -323,7 +298,7 @@ class TestDrafts:
         draft.refresh_from_db()
         assert (draft.state, draft.problem) == ("failed", "The server did not answer.")
         assert drafts.request_draft(one, field="question", writer="W", actor=expert) != draft
-        assert fields_of(drafts.request_draft, one, field="clip", writer="W", actor=None) == ["field"]
+        assert list(problems_of(drafts.request_draft, one, field="clip", writer="W", actor=None)) == ["field"]
 
     def test_a_rejected_draft_stays_rejected_and_cannot_be_used(self, task, expert):
         one = judged(expert, task)
@@ -331,7 +306,7 @@ class TestDrafts:
         assert drafts.reject_draft(expert, draft).state == "rejected"
         assert drafts.reject_draft(expert, draft).state == "rejected"
         wanted = corrections(one, drafts={"question": draft})
-        assert fields_of(adjudication.correct_item, expert, one.pk, wanted) == ["drafts.question"]
+        assert list(problems_of(adjudication.correct_item, expert, one.pk, wanted)) == ["drafts.question"]
         adjudication.approve_item(expert, one.pk)
         assert Draft.objects.get().state == "rejected"
         assert code_of(drafts.request_draft, one, field="question", writer="W", actor=None) == "resolved"
@@ -344,7 +319,7 @@ class TestWithdrawing:
         user = factories.member(study)
         lease = leased(user, task)
         one = judged(expert, task)
-        assert fields_of(adjudication.withdraw_case_item, expert, one.pk, comment=" ") == ["comment"]
+        assert list(problems_of(adjudication.withdraw_case_item, expert, one.pk, comment=" ")) == ["comment"]
         adjudication.withdraw_case_item(expert, one.pk, comment="The recording is broken.")
         task.refresh_from_db()
         item = task.item_version.item

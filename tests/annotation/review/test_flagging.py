@@ -27,11 +27,6 @@ from tests.annotation.importing.reviewing import case, unresolved, vote, votes
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study():
-    return factories.StudyFactory(overlap=2)
-
-
 def only(study, rule: str, **values):
     """The study asks for this rule alone."""
     others = {key: {"on": False} for key in flag_rules.KINDS if key != rule}

@@ -6,14 +6,15 @@ import uuid
 
 import pytest
 
-from annotation.errors import Conflict, InvalidInput, NotFound
-from annotation.models import CaseEvent, Membership, Rater, Return, ReviewCase, Task
+from annotation.errors import Conflict, NotFound
+from annotation.models import Membership, Rater, Return, ReviewCase, Task
 from annotation.rating import briefings, judgments, leases, revisions
 from annotation.review import adjudication, blind_judgments, cases, returns
 from tests import factories
 from tests.annotation.importing.answers import rating
 from tests.annotation.importing.desk import claimed, corrections, give, judged, leased, people, true_counters
 from tests.annotation.importing.reviewing import vote
+from tests.annotation.review.conftest import code_of, kinds, problems_of
 
 pytestmark = pytest.mark.django_db
 
@@ -29,29 +30,8 @@ def study():
 
 
 @pytest.fixture
-def task(study):
-    return factories.rating_task(study, "a")
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert")
-
-
-@pytest.fixture
-def user(study):
-    return factories.member(study)
-
-
-@pytest.fixture
 def said(user, task):
     return give(user, task)
-
-
-def problems_of(call, *arguments, **named) -> dict[str, str]:
-    with pytest.raises(InvalidInput) as refused:
-        call(*arguments, **named)
-    return {problem.field: problem.message for problem in refused.value.problems}
 
 
 def fresh(case: ReviewCase) -> ReviewCase:
@@ -74,12 +54,9 @@ class TestToARater:
         revisions.revise(user, said.assignment_id, change)
         asked.refresh_from_db()
         assert (asked.state, fresh(one).state) == ("changed", "open")
-        kinds = list(CaseEvent.objects.filter(case=one).order_by("pk").values_list("kind", flat=True))
-        assert kinds[-2:] == ["returned", "came_back"]
+        assert kinds(one)[-2:] == ["returned", "came_back"]
         assert revisions.revise(user, said.assignment_id, change).replayed
-        with pytest.raises(Conflict) as conflict:
-            revisions.revise(user, said.assignment_id, rating(1))
-        assert conflict.value.code == "window_closed"
+        assert code_of(revisions.revise, user, said.assignment_id, rating(1)) == "window_closed"
         true_counters(study)
 
     def test_they_may_stay_with_it_and_say_why_once(self, study, task, expert, user, said):
@@ -90,9 +67,7 @@ class TestToARater:
         returns.keep_judgment(user, asked.pk, " I am. ")
         asked.refresh_from_db()
         assert (asked.state, asked.reply, fresh(one).state) == ("kept", "I am.", "open")
-        with pytest.raises(Conflict) as conflict:
-            returns.keep_judgment(user, asked.pk)
-        assert conflict.value.code == "closed"
+        assert code_of(returns.keep_judgment, user, asked.pk) == "closed"
         assert returns.waiting_returns(user, study.slug) == []
 
     def test_the_case_waits_for_all_and_every_return_counts(self, study, task, expert, user, said):
@@ -146,9 +121,7 @@ class TestToARater:
         cases.claim(other, one.pk)
         blind_judgments.begin_blind(other, one.pk)
         blind_judgments.judge_blind(other, one.pk, rating(2))
-        with pytest.raises(Conflict) as conflict:
-            revisions.revise(other, theirs.assignment_id, rating(5))
-        assert conflict.value.code == "reviews"
+        assert code_of(revisions.revise, other, theirs.assignment_id, rating(5)) == "reviews"
         assert theirs.answers.get().counted
 
     def test_a_judgment_is_returned_once_at_a_time(self, task, expert, said):
@@ -161,9 +134,7 @@ class TestToARater:
 
     def test_nobody_returns_what_they_have_not_judged(self, task, expert, said):
         one = claimed(expert, task)
-        with pytest.raises(Conflict) as conflict:
-            returns.return_to_rater(expert, one.pk, [said.client_id], "Look.")
-        assert conflict.value.code == "not_judged"
+        assert code_of(returns.return_to_rater, expert, one.pk, [said.client_id], "Look.") == "not_judged"
 
     def test_a_decision_ends_the_waiting_and_a_rater_who_leaves_too(self, study, task, expert, user, said):
         one = judged(expert, task)

@@ -14,11 +14,6 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study():
-    return factories.StudyFactory()
-
-
 def test_settings_and_rules_change_together_and_what_is_not_named_stays(study):
     researcher = factories.member(study, "researcher")
     review_settings.change_review_settings(

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation import access, hooks
-from annotation.errors import Conflict, NotAllowed
+from annotation.errors import NotAllowed
 from annotation.items import versions
 from annotation.models import (
     CaseEvent,
@@ -29,30 +29,14 @@ from tests import factories
 from tests.annotation.importing import reviewing
 from tests.annotation.importing.answers import rating
 from tests.annotation.importing.desk import corrections, give, judged, leased, true_counters
+from tests.annotation.review.conftest import code_of
 
 pytestmark = pytest.mark.django_db
 READY, WITHDRAWN = Task.State.READY, Task.State.WITHDRAWN
 
 
-@pytest.fixture
-def study():
-    return factories.StudyFactory(overlap=2)
-
-
-@pytest.fixture
-def task(study):
-    return factories.rating_task(study, "a")
-
-
-@pytest.fixture
-def expert(study):
-    return factories.member(study, "expert")
-
-
 def is_over(user, case) -> bool:
-    with pytest.raises(Conflict) as conflict:
-        adjudication.undo_decision(user, case.pk)
-    return conflict.value.code == "undo_over"
+    return code_of(adjudication.undo_decision, user, case.pk) == "undo_over"
 
 
 def corrected(expert, task, **wanted) -> ReviewCase:

@@ -28,122 +28,117 @@ def fields(spec, answers, **more) -> list[str]:
     return [field for field, _ in problems(spec, answers, **more)]
 
 
-def test_a_complete_answer_has_no_problem():
-    assert problems(protocol(), [QUALITY]) == []
-
-
-def test_an_unknown_question_is_named_with_those_that_are_asked():
-    spec = protocol(question(required=False), text(required=False))
-    assert problems(spec, [{"question": "loudness", "value": 4}]) == [
-        ("answers[0].question", "This protocol asks quality, why.")
-    ]
-
-
-def test_an_answer_without_a_question_is_a_problem():
-    assert fields(protocol(question(required=False)), [{}]) == ["answers[0].question"]
-
-
-def test_a_question_answered_twice_is_a_problem_at_the_second_answer():
-    assert problems(protocol(), [QUALITY, QUALITY]) == [("answers[1]", "quality is answered twice.")]
-
-
-def test_a_required_question_left_out_is_a_problem():
-    assert problems(protocol(), []) == [("answers", "quality is not answered; answer it.")]
-
-
-def test_a_question_that_is_not_required_may_be_left_out():
-    assert problems(protocol(question(required=False)), []) == []
-
-
-def test_every_problem_is_told_not_only_the_first():
-    spec = protocol(question(), text())
-    found = fields(spec, [{"question": "quality", "value": 9}, {"question": "why", "text": " "}], codes=["Z"])
-    assert found == ["answers[0].value", "answers[1].text", "codes[0]"]
-
-
-# ── Ratings ──────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("value", [None, "4", True, False, float("nan"), float("inf"), 10**400, [4], {}])
-def test_a_rating_is_a_finite_number(value):
-    assert problems(protocol(), [{**QUALITY, "value": value}]) == [("answers[0].value", "Give a number.")]
-
-
-@pytest.mark.parametrize("value", [0, 6, 3.5, -1])
-def test_a_rating_is_one_of_the_points(value):
-    assert problems(protocol(), [{**QUALITY, "value": value}]) == [
-        ("answers[0].value", f"{value} is not on the scale 1, 2, 3, 4, 5.")
-    ]
-
-
-def sliding(**more):
-    return question(points=[], minimum=0, maximum=100, level="interval", **more)
-
-
-@pytest.mark.parametrize("value", [0, 33.3, 100])
-def test_a_slider_takes_any_number_in_its_range(value):
-    assert problems(protocol(sliding()), [{**QUALITY, "value": value}]) == []
-
-
-@pytest.mark.parametrize("value", [-0.1, 100.1])
-def test_a_slider_refuses_what_is_outside(value):
-    assert problems(protocol(sliding()), [{**QUALITY, "value": value}]) == [
-        ("answers[0].value", f"{value} is outside 0.0 to 100.0.")
-    ]
-
-
-# ── Preferences ──────────────────────────────────────────────────────────────
+OPTIONAL = protocol(question(required=False), text(required=False))
+SURE = protocol(question(confidence=CONFIDENCE))
+CODES = [{"key": "U", "title": "Unable"}, {"key": "A", "title": "Audio"}]
+EXCUSED = protocol(question(excused_by=["U"]), codes=CODES)
+SLIDER = protocol(question(points=[], minimum=0, maximum=100, level="interval"))
 
 
 def pairs(**more):
     return protocol(preference(**more), layout="comparison")
 
 
-@pytest.mark.parametrize("choice", ["A", "B"])
-def test_a_preference_is_for_a_side(choice):
-    assert problems(pairs(), [{"question": "better", "choice": choice}], n_candidates=2) == []
+def panel(**more):
+    return protocol(question(per_candidate=True, **more), layout="panel", candidates=[2, 3])
+
+
+def rated(value: object, **more: object) -> list[dict[str, Any]]:
+    return [{**QUALITY, "value": value, **more}]
+
+
+def chosen(choice: object) -> list[dict[str, Any]]:
+    return [{"question": "better", "choice": choice}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers", "more"),
+    [
+        pytest.param(protocol(), [QUALITY], {}, id="complete"),
+        pytest.param(OPTIONAL, [], {}, id="nothing is required"),
+        *(pytest.param(SLIDER, rated(value), {}, id=f"slider at {value}") for value in (0, 33.3, 100)),
+        *(
+            pytest.param(pairs(tie=True, both_bad=True), chosen(choice), {"n_candidates": 2}, id=choice)
+            for choice in ("A", "B", "tie", "both_bad")
+        ),
+        pytest.param(SURE, rated(4, confidence=5), {}, id="with the confidence asked for"),
+        pytest.param(
+            protocol(question(confidence={**CONFIDENCE, "required": False})), [QUALITY], {}, id="not sure"
+        ),
+        pytest.param(OPTIONAL, [{"question": "why", "text": ""}], {}, id="an optional text may be empty"),
+        pytest.param(EXCUSED, [], {"codes": ["U"]}, id="a code excuses"),
+        pytest.param(EXCUSED, [QUALITY], {"codes": ["U"]}, id="excused and answered nevertheless"),
+        pytest.param(protocol(), [QUALITY], {"comment": "x" * 4000}, id="a comment of its length"),
+        pytest.param(
+            panel(), [{**QUALITY, "position": n} for n in (0, 2, 1)], {"n_candidates": 3}, id="each candidate"
+        ),
+    ],
+)
+def test_what_is_complete_and_valid_has_no_problem(spec, answers, more):
+    assert problems(spec, answers, **more) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers", "more", "expected"),
+    [
+        (OPTIONAL, [{"question": "?"}], {}, ("answers[0].question", "This protocol asks quality, why.")),
+        (protocol(), [QUALITY, QUALITY], {}, ("answers[1]", "quality is answered twice.")),
+        (protocol(), [], {}, ("answers", "quality is not answered; answer it.")),
+        (SURE, [QUALITY], {}, ("answers[0].confidence", "Say how sure you are: 1, 2, 3, 4, 5.")),
+        (protocol(), rated(4, confidence=3), {}, ("answers[0].confidence", "quality asks for no confidence.")),
+        (protocol(codes=CODES), [QUALITY], {"codes": ["A", "Z"]}, ("codes[1]", "'Z' is not one of U, A.")),
+        (protocol(codes=CODES), [QUALITY], {"codes": ["A", "A"]}, ("codes", "A code is given twice.")),
+        (EXCUSED, [], {"codes": ["A"]}, ("answers", "quality is not answered; answer it, or give code U.")),
+        (
+            panel(), [{**QUALITY, "position": n} for n in (0, 2)], {"n_candidates": 3},
+            ("answers", "quality is not answered for position 1; answer it."),
+        ),
+    ],
+)  # fmt: skip
+def test_a_problem_is_said_in_words_at_its_field(spec, answers, more, expected):
+    assert problems(spec, answers, **more) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers", "more", "field"),
+    [
+        (OPTIONAL, [{}], {}, "answers[0].question"),
+        (EXCUSED, rated(9), {"codes": ["U"]}, "answers[0].value"),
+        (protocol(), [QUALITY], {"codes": ["U"]}, "codes[0]"),
+        (protocol(), [QUALITY], {"comment": "x" * 4001}, "comment"),
+        (panel(required=False), [{**QUALITY, "position": 1}] * 2, {"n_candidates": 3}, "answers[1]"),
+        (OPTIONAL, [{**QUALITY, "position": 0}], {}, "answers[0].position"),
+        *((SURE, rated(4, confidence=c), {}, "answers[0].confidence") for c in (0, 6, "5", True, float("nan"))),
+    ],
+)  # fmt: skip
+def test_a_problem_is_told_at_its_field(spec, answers, more, field):
+    assert fields(spec, answers, **more) == [field]
+
+
+def test_every_problem_is_told_not_only_the_first():
+    answers = [{"question": "quality", "value": 9}, {"question": "why", "text": " "}]
+    expected = ["answers[0].value", "answers[1].text", "codes[0]"]
+    assert fields(protocol(question(), text()), answers, codes=["Z"]) == expected
+
+
+NO_NUMBERS = [None, "4", True, False, float("nan"), float("inf"), 10**400, [4], {}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "message"),
+    [
+        *((protocol(), value, "Give a number.") for value in NO_NUMBERS),
+        *((protocol(), value, f"{value} is not on the scale 1, 2, 3, 4, 5.") for value in (0, 6, 3.5, -1)),
+        *((SLIDER, value, f"{value} is outside 0.0 to 100.0.") for value in (-0.1, 100.1)),
+    ],
+)
+def test_a_rating_is_a_finite_number_on_its_scale(spec, value, message):
+    assert problems(spec, rated(value)) == [("answers[0].value", message)]
 
 
 @pytest.mark.parametrize("choice", [None, "a", "C", "tie", "both_bad", 1, ["A"]])
 def test_a_preference_is_one_of_the_choices_offered(choice):
-    assert problems(pairs(), [{"question": "better", "choice": choice}], n_candidates=2) == [
-        ("answers[0].choice", "Choose one of A, B.")
-    ]
-
-
-def test_ties_are_taken_where_the_protocol_offers_them():
-    spec = pairs(tie=True, both_bad=True)
-    for choice in ("tie", "both_bad"):
-        assert problems(spec, [{"question": "better", "choice": choice}], n_candidates=2) == []
-
-
-# ── Confidence ───────────────────────────────────────────────────────────────
-
-
-def test_confidence_is_asked_for_where_the_protocol_wants_it():
-    spec = protocol(question(confidence=CONFIDENCE))
-    assert problems(spec, [QUALITY]) == [("answers[0].confidence", "Say how sure you are: 1, 2, 3, 4, 5.")]
-    assert problems(spec, [{**QUALITY, "confidence": 5}]) == []
-
-
-def test_confidence_may_be_left_out_where_it_is_optional():
-    spec = protocol(question(confidence={**CONFIDENCE, "required": False}))
-    assert problems(spec, [QUALITY]) == []
-
-
-@pytest.mark.parametrize("confidence", [0, 6, "5", True, float("nan")])
-def test_confidence_is_one_of_its_points(confidence):
-    spec = protocol(question(confidence=CONFIDENCE))
-    assert fields(spec, [{**QUALITY, "confidence": confidence}]) == ["answers[0].confidence"]
-
-
-def test_confidence_nobody_asked_for_is_a_problem():
-    assert problems(protocol(), [{**QUALITY, "confidence": 3}]) == [
-        ("answers[0].confidence", "quality asks for no confidence.")
-    ]
-
-
-# ── Texts, codes, comments ───────────────────────────────────────────────────
+    assert problems(pairs(), chosen(choice), n_candidates=2) == [("answers[0].choice", "Choose one of A, B.")]
 
 
 @pytest.mark.parametrize(
@@ -161,76 +156,10 @@ def test_a_required_text_says_something_within_its_length(sent, message):
     assert problems(spec, [{"question": "why", "text": sent}]) == [("answers[0].text", message)]
 
 
-def test_an_optional_text_may_be_empty():
-    assert problems(protocol(text(required=False)), [{"question": "why", "text": ""}]) == []
-
-
-CODES = [{"key": "U", "title": "Unable"}, {"key": "A", "title": "Audio"}]
-
-
-def test_codes_are_those_of_the_protocol():
-    assert problems(protocol(codes=CODES), [QUALITY], codes=["A", "Z"]) == [
-        ("codes[1]", "'Z' is not one of U, A.")
-    ]
-
-
-def test_a_protocol_without_codes_takes_none():
-    assert fields(protocol(), [QUALITY], codes=["U"]) == ["codes[0]"]
-
-
-def test_a_code_is_given_once():
-    assert problems(protocol(codes=CODES), [QUALITY], codes=["A", "A"]) == [
-        ("codes", "A code is given twice.")
-    ]
-
-
-def test_a_code_excuses_the_questions_that_name_it():
-    spec = protocol(question(excused_by=["U"]), codes=CODES)
-    assert problems(spec, [], codes=["U"]) == []
-    assert problems(spec, [], codes=["A"]) == [
-        ("answers", "quality is not answered; answer it, or give code U.")
-    ]
-
-
-def test_an_excused_question_may_still_be_answered_and_is_then_checked():
-    spec = protocol(question(excused_by=["U"]), codes=CODES)
-    assert problems(spec, [QUALITY], codes=["U"]) == []
-    assert fields(spec, [{**QUALITY, "value": 9}], codes=["U"]) == ["answers[0].value"]
-
-
-def test_a_comment_has_a_length():
-    assert problems(protocol(), [QUALITY], comment="x" * 4000) == []
-    assert fields(protocol(), [QUALITY], comment="x" * 4001) == ["comment"]
-
-
-# ── Questions asked of each candidate ────────────────────────────────────────
-
-
-def panel(**more):
-    return protocol(question(per_candidate=True, **more), layout="panel", candidates=[2, 3])
-
-
-def test_each_candidate_wants_its_answer():
-    rated = [{**QUALITY, "position": 0}, {**QUALITY, "position": 2}]
-    assert problems(panel(), rated, n_candidates=3) == [
-        ("answers", "quality is not answered for position 1; answer it.")
-    ]
-    assert problems(panel(), [*rated, {**QUALITY, "position": 1}], n_candidates=3) == []
-
-
 @pytest.mark.parametrize("position", [None, -1, 3, "0", True, 1.0, [1]])
 def test_a_position_is_one_that_was_shown(position):
-    found = problems(panel(required=False), [{**QUALITY, "position": position}], n_candidates=3)
+    found = problems(panel(required=False), rated(4, position=position), n_candidates=3)
     assert found == [("answers[0].position", "Give the candidate's position, 0 to 2.")]
-
-
-def test_the_same_position_twice_is_a_problem():
-    spec = panel(required=False)
-    assert fields(spec, [{**QUALITY, "position": 1}] * 2, n_candidates=3) == ["answers[1]"]
-
-
-def test_a_position_where_none_is_asked_for_is_a_problem():
-    assert fields(protocol(question(required=False)), [{**QUALITY, "position": 0}]) == ["answers[0].position"]
 
 
 # ── What an answer says in the task's own terms ──────────────────────────────
@@ -281,28 +210,9 @@ def test_an_empty_text_is_no_answer():
 
 # ── Whatever is sent ─────────────────────────────────────────────────────────
 
-ANYTHING = st.sampled_from(
-    [
-        None,
-        True,
-        -1,
-        0,
-        1,
-        5,
-        10**400,
-        2.5,
-        float("nan"),
-        float("inf"),
-        "",
-        "A",
-        "tie",
-        "quality",
-        "better",
-        "why",
-        [1],
-        {},
-    ]
-)
+NUMBERS = [-1, 0, 1, 5, 10**400, 2.5, float("nan"), float("inf")]
+WORDS = ["", "A", "tie", "quality", "better", "why"]
+ANYTHING = st.sampled_from([None, True, *NUMBERS, *WORDS, [1], {}])
 ANSWERS = st.lists(
     st.dictionaries(
         st.sampled_from(["question", "value", "choice", "confidence", "text", "position"]),
