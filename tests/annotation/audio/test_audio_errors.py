@@ -31,46 +31,43 @@ def refusal(source: Path, *, limits: Limits | None = None) -> AudioError:
     return caught.value
 
 
-def test_it_refuses_a_path_with_nothing_behind_it(tmp_path: Path) -> None:
+def test_it_refuses_a_path_with_nothing_behind_it_or_a_folder(tmp_path: Path) -> None:
     error = refusal(tmp_path / "nope.wav")
-    assert error.code == "missing"
+    assert error.code == refusal(tmp_path).code == "missing"
     assert "nope.wav" in error.message
 
 
-def test_it_refuses_a_folder(tmp_path: Path) -> None:
-    assert refusal(tmp_path).code == "missing"
-
-
-def test_it_refuses_a_file_without_bytes(tmp_path: Path) -> None:
+def test_taking_in_and_hashing_refuse_missing_and_empty_files_alike(tmp_path: Path) -> None:
     (tmp_path / "a.wav").touch()
     assert refusal(tmp_path / "a.wav").code == "empty"
-
-
-def test_hashing_refuses_missing_and_empty_files_alike(tmp_path: Path) -> None:
-    (tmp_path / "a.wav").touch()
     for name, code in (("nope.wav", "missing"), ("a.wav", "empty")):
         with pytest.raises(AudioError) as caught:
             content_sha256(tmp_path / name)
         assert caught.value.code == code
 
 
-# Raw formats such as .sln have no header: judged by its name, any file would be one.
-@pytest.mark.parametrize("name", ["a.wav", "a.mp3", "a.sln"])
-def test_it_refuses_text_whatever_its_name(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("The quick brown fox jumps over the lazy dog.\n" * 100)
-    assert refusal(tmp_path / name).code == "undecodable"
+TEXT = b"The quick brown fox jumps over the lazy dog.\n" * 100
+PLAYLIST = b"ffconcat version 1.0\nfile secret.wav\n"
 
 
-def test_it_refuses_random_bytes(tmp_path: Path) -> None:
-    (tmp_path / "a.mp3").write_bytes(np.random.default_rng(0).bytes(100_000))
-    assert refusal(tmp_path / "a.mp3").code == "undecodable"
-
-
-def test_a_playlist_cannot_reach_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.wav", TEXT),
+        ("a.mp3", TEXT),
+        ("a.sln", TEXT),  # raw formats have no header: judged by its name, any file would be one
+        ("a.mp3", np.random.default_rng(0).bytes(100_000)),
+        ("a.wav", PLAYLIST),  # cannot reach other files
+    ],
+    ids=["text.wav", "text.mp3", "text.sln", "random", "playlist"],
+)
+def test_it_refuses_what_is_no_sound_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_wav(tmp_path / "secret.wav", noise())
-    (tmp_path / "a.wav").write_text("ffconcat version 1.0\nfile secret.wav\n")
-    assert refusal(tmp_path / "a.wav").code == "undecodable"
+    (tmp_path / name).write_bytes(content)
+    assert refusal(tmp_path / name).code == "undecodable"
 
 
 def test_it_refuses_a_film_without_sound(tmp_path: Path) -> None:
