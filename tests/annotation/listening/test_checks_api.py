@@ -27,16 +27,11 @@ def start(me, kind="antiphase"):
     return me.post("studies/s/checks/", {"kind": kind}).json()
 
 
-def test_it_tells_which_checks_are_due_in_the_order_to_take_them(me):
-    said = me.get("studies/s/checks/").json()
-    assert said["due"] is True
-    assert said["checks"] == [
-        {"kind": "level", "state": "due", "until": None, "tries_left": 3},
-        {"kind": "antiphase", "state": "due", "until": None, "tries_left": 3},
-    ]
-
-
-def test_no_task_comes_while_one_is_due(me):
+def test_it_tells_which_checks_are_due_in_the_order_to_take_them_and_no_task_comes_before(me):
+    standings = me.get("studies/s/checks/").json()
+    assert standings["due"] is True
+    due = {"state": "due", "until": None, "tries_left": 3}
+    assert standings["checks"] == [{"kind": kind, **due} for kind in ("level", "antiphase")]
     response = me.post("studies/s/next/")
     assert (response.status_code, response.json()["title"]) == (409, "checks_due")
 
@@ -72,12 +67,7 @@ def test_the_last_answer_says_how_it_went(me):
     assert standing["state"] == "valid"
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"trial": 0}, {"trial": 0, "choice": "first"}, {"trial": 0, "choice": 3}]
-)
-def test_an_answer_that_is_none_is_refused(me, body):
-    assert me.post(f"checks/{start(me)['id']}/answers/", body).status_code == 400
-
-
-def test_a_kind_that_is_none_is_refused(me):
+def test_a_kind_or_an_answer_that_is_none_is_refused(me):
     assert me.post("studies/s/checks/", {"kind": "echo"}).status_code == 400
+    for body in ({}, {"trial": 0}, {"trial": 0, "choice": "first"}, {"trial": 0, "choice": 3}):
+        assert me.post(f"checks/{start(me)['id']}/answers/", body).status_code == 400

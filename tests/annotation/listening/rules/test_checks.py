@@ -62,12 +62,9 @@ def test_the_volume_is_always_set_first():
     ],
 )
 def test_settings_that_make_no_sense_are_refused_at_their_field(stated, field):
+    usable = {"require": ["level", "huggins"], "valid_hours": 1, "recheck_minutes": 30, "gate": False}
+    assert validate(CheckRules, usable) == []
     assert [problem.field for problem in validate(CheckRules, stated)] == [field]
-
-
-def test_settings_that_make_sense_have_no_faults():
-    stated = {"require": ["level", "huggins"], "valid_hours": 1, "recheck_minutes": 30, "gate": False}
-    assert validate(CheckRules, stated) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -79,60 +76,47 @@ def test_trials_are_drawn_from_the_seed_and_unanswered(kind):
     assert {trial["answer"] for trial in trials} == {None}
 
 
-def test_every_order_of_the_antiphase_trials_comes_once():
-    orders = {(trial["key"], trial["antiphase"]) for trial in draw_trials("antiphase", seed=3)}
-    assert len(orders) == 6
+def test_every_order_comes_once_and_each_place_and_ear_as_it_should():
+    orders = [(trial["key"], trial["antiphase"]) for trial in draw_trials("antiphase", seed=3)]
+    assert len(set(orders)) == len(orders) == 6
     assert all(key != antiphase for key, antiphase in orders)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_both_ears_come_up(seed):
-    assert {trial["key"] for trial in draw_trials("left_right", seed=seed)} == {0, 1}
-
-
-def test_the_hidden_tone_is_in_each_place_twice():
     assert sorted(trial["key"] for trial in draw_trials("huggins", seed=3)) == [0, 0, 1, 1, 2, 2]
+    for seed in range(20):
+        assert {trial["key"] for trial in draw_trials("left_right", seed=seed)} == {0, 1}
 
 
-@pytest.mark.parametrize(("n_right", "passes"), [(6, True), (5, True), (4, False), (0, False)])
-def test_five_of_six_pass(n_right, passes):
-    trials = draw_trials("antiphase", seed=5)
+@pytest.mark.parametrize(
+    ("kind", "n_right", "verdict"),
+    [
+        *(("antiphase", n, (n >= 5, n)) for n in (6, 5, 4, 0)),
+        ("left_right", 3, (False, 3)),  # one ear confused fails
+        ("level", 0, (True, None)),  # setting the volume cannot be failed
+    ],
+)
+def test_five_of_six_pass_or_four_of_four(kind, n_right, verdict):
+    trials = draw_trials(kind, seed=5)
     for number, trial in enumerate(trials):
-        trial["answer"] = trial["key"] if number < n_right else (trial["key"] + 1) % 3
-    assert score_trials("antiphase", trials) == (passes, n_right)
+        trial["answer"] = trial["key"] if number < n_right else ((trial["key"] or 0) + 1) % 2
+    assert score_trials(kind, trials) == verdict
 
 
-def test_one_ear_confused_fails_left_and_right():
-    trials = draw_trials("left_right", seed=5)
-    for trial in trials:
-        trial["answer"] = 0
-    assert score_trials("left_right", trials)[0] is False
-
-
-def test_setting_the_volume_cannot_be_failed():
-    trials = draw_trials("level", seed=5)
-    trials[0]["answer"] = 0
-    assert score_trials("level", trials) == (True, None)
-
-
-def test_a_check_never_taken_is_due_with_all_tries_left():
+def test_a_check_is_due_until_it_is_passed_and_holds_for_its_hours():
     assert standing(REQUIRED) == CheckStanding("antiphase", "due", None, 3)
+    until = NOW + timedelta(hours=1)
+    assert standing(REQUIRED, passed(hours=23)) == CheckStanding("antiphase", "valid", until, 3)
 
 
-def test_a_passed_check_holds_for_its_hours():
-    assert standing(REQUIRED, passed(hours=23)) == CheckStanding(
-        "antiphase", "valid", NOW + timedelta(hours=1), 3
-    )
-    assert standing(REQUIRED, passed(hours=24)).state == "due"
-
-
-def test_a_check_of_another_kind_does_not_help():
-    assert standing(REQUIRED, CheckRun("huggins", True, ago(hours=1))).state == "due"
-
-
-def test_the_latest_run_counts():
-    assert standing(REQUIRED, passed(hours=2), failed(hours=1)).state == "due"
-    assert standing(REQUIRED, failed(hours=2), passed(hours=1)).state == "valid"
+@pytest.mark.parametrize(
+    ("runs", "state"),
+    [
+        ([passed(hours=24)], "due"),
+        ([CheckRun("huggins", True, ago(hours=1))], "due"),  # of another kind
+        ([passed(hours=2), failed(hours=1)], "due"),
+        ([failed(hours=2), passed(hours=1)], "valid"),
+    ],
+)
+def test_the_latest_run_of_its_kind_counts(runs, state):
+    assert standing(REQUIRED, *runs).state == state
 
 
 def test_after_three_failures_in_a_day_it_rests_until_the_first_is_a_day_old():

@@ -61,61 +61,43 @@ def test_a_tenth_of_a_second_is_forgiven():
     assert problems(heard={"a": [[0, 9.9]], "b": [[10.1, 20.1]]}) == {}
 
 
-def test_the_reference_counts_only_where_it_must_be_heard():
-    conditions = Conditions((ClipConditions("reference", 8.0, 0.0, must_hear=8.0),), min_switches=0)
-    (problem,) = check_playback_log({"heard": {}}, conditions=conditions, wall_seconds=60.0)
-    assert problem.message == "The reference clip: heard 0 s of 8 s."
+def of_one_clip(name: str, *, must_hear: float, telemetry: Any) -> list[str]:
+    conditions = Conditions((ClipConditions(name, 8.0, 0.0, must_hear=must_hear),), min_switches=0)
+    found = check_playback_log(telemetry, conditions=conditions, wall_seconds=60.0)
+    return [problem.message for problem in found]
 
 
-def test_nothing_is_missing_where_nothing_is_asked():
-    silent = Conditions((ClipConditions("a", 20.0, 0.0, must_hear=0.0),), min_switches=0)
-    assert check_playback_log(None, conditions=silent, wall_seconds=0.0) == []
+def test_a_clip_counts_only_where_it_must_be_heard():
+    unheard = of_one_clip("reference", must_hear=8.0, telemetry={"heard": {}})
+    assert unheard == ["The reference clip: heard 0 s of 8 s."]
+    assert of_one_clip("a", must_hear=0.0, telemetry=None) == []
 
 
 # ── What cannot be true ──────────────────────────────────────────────────────
 
 
-def test_more_listening_than_time_is_refused():
+def test_more_listening_than_time_is_refused_also_of_what_is_heard_twice():
     assert problems(wall_seconds=19.5) == {}
     assert problems(wall_seconds=12.0) == {
         "telemetry.heard": "20 s of listening do not fit into the 12 s since this task was handed out."
     }
+    thrice = {"a": [[0, 20]] * 3, "b": [[0, 10]]}
+    assert list(problems(heard=thrice, wall_seconds=65.0)) == ["telemetry.heard"]
 
 
-def test_listening_twice_takes_twice_the_time():
-    assert list(problems(heard={"a": [[0, 20]] * 3, "b": [[0, 10]]}, wall_seconds=65.0)) == [
-        "telemetry.heard"
-    ]
-
-
-def test_a_clip_cannot_be_heard_beyond_its_end():
+def test_a_clip_cannot_be_heard_beyond_its_end_nor_one_of_another_task():
     message = "Clip A ends after 20 s, yet was heard until 25 s."
     assert problems(heard={**ENOUGH["heard"], "a": [[0, 25]]}) == {"telemetry.heard.a": message}
-
-
-def test_a_clip_of_another_task_is_refused():
     assert list(problems(heard={**ENOUGH["heard"], "c": [[0, 1]]})) == ["telemetry.heard.c"]
 
 
-@pytest.mark.parametrize(
-    "stretches",
-    [
-        [[5, 4]],
-        [[-1, 4]],
-        [[math.nan, 4]],
-        [[0, math.nan]],
-        [[0, math.inf]],
-        [[0, 10**400]],
-        [[0]],
-        [[0, 1, 2]],
-        [[True, 5]],
-        [["0", "10"]],
-        [0, 10],
-        "0-10",
-        None,
-        {"0": 10},
-    ],
-)
+NO_STRETCHES = [
+    *([[start, end]] for start, end in ((5, 4), (-1, 4), (math.nan, 4), (0, math.nan), (0, math.inf), (0, 10**400))),
+    *([[0]], [[0, 1, 2]], [[True, 5]], [["0", "10"]], [0, 10], "0-10", None, {"0": 10}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stretches", NO_STRETCHES)
 def test_a_stretch_that_is_none_is_refused(stretches):
     assert list(problems(heard={**ENOUGH["heard"], "a": stretches})) == ["telemetry.heard.a"]
 
@@ -125,14 +107,15 @@ def test_stretches_before_the_beginning_give_no_time_back():
     assert "telemetry.heard" in problems(heard={"a": [[0, 20], *many], "b": [[0, 20]]}, wall_seconds=20.0)
 
 
-@pytest.mark.parametrize("switches", [-1, 1.5, "1", True, None, [1], 10**400])
-def test_a_count_of_switches_that_is_none_is_refused(switches):
-    assert list(problems(switches=switches)) == ["telemetry.switches"]
-
-
-@pytest.mark.parametrize("heard", [None, [], "a", 3])
-def test_stretches_without_names_are_refused(heard):
-    assert list(problems(heard=heard)) == ["telemetry.heard"]
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("switches", value) for value in (-1, 1.5, "1", True, None, [1], 10**400)),
+        *(("heard", value) for value in (None, [], "a", 3)),
+    ],
+)
+def test_a_count_of_switches_or_stretches_without_names_are_refused(field, value):
+    assert list(problems(**{field: value})) == [f"telemetry.{field}"]
 
 
 numbers = st.floats(allow_nan=True) | st.integers() | st.booleans() | st.none() | st.text(max_size=3)

@@ -91,29 +91,28 @@ def test_work_stops_after_the_break_was_suggested(break_minutes, stop_minutes, f
     assert [problem.field for problem in found] == ["stop_minutes"] * faulty
 
 
-def test_the_pieces_compared_must_be_heard_and_switched_and_all_clips_are_matched():
-    given = listening_conditions(DEFAULTS, sounds=PAIR, must_hear=("candidates",))
-    assert [(clip.name, clip.must_hear, clip.gain_db) for clip in given.clips] == [
-        ("a", 15.0, -10.0),
-        ("b", 15.0, -5.0),
-        ("reference", 0.0, 0.0),
-    ]
-    assert given.min_switches == 1
-
-
-def test_a_protocol_may_want_the_reference_heard_and_the_candidates_not():
-    given = listening_conditions(DEFAULTS, sounds=PAIR, must_hear=("reference_clip",))
-    assert [clip.must_hear for clip in given.clips] == [0.0, 0.0, 15.0]
-    assert given.min_switches == 0
-
-
-def test_one_clip_cannot_be_switched():
-    assert listening_conditions(DEFAULTS, sounds=PAIR[:1], must_hear=("candidates",)).min_switches == 0
-
-
-def test_loudness_can_be_left_as_it_is():
-    given = listening_conditions(ListeningRules(loudness="off"), sounds=PAIR, must_hear=())
-    assert [clip.gain_db for clip in given.clips] == [0.0, 0.0, 0.0]
+@pytest.mark.parametrize(
+    ("rules", "must_hear", "more", "seconds", "gains", "switches"),
+    [
+        (DEFAULTS, ("candidates",), {}, [15.0, 15.0, 0.0], [-10.0, -5.0, 0.0], 1),
+        (DEFAULTS, ("reference_clip",), {}, [0.0, 0.0, 15.0], [-10.0, -5.0, 0.0], 0),
+        (ListeningRules(loudness="off"), (), {}, [0.0] * 3, [0.0] * 3, 0),
+        (DEFAULTS, (), {"one_gain": True}, [0.0] * 3, [-10.0] * 3, 0),
+        (DEFAULTS, ("candidates",), {"sounds": PAIR[:1]}, [15.0], [-10.0], 0),
+    ],
+    ids=[
+        "pieces compared are heard and switched, and all clips are matched",
+        "a protocol may want the reference heard and the candidates not",
+        "loudness can be left as it is",
+        "clips of which two are one sound get one gain, the lowest",
+        "one clip cannot be switched",
+    ],
+)
+def test_what_is_heard_and_how_loud(rules, must_hear, more, seconds, gains, switches):
+    conditions = listening_conditions(rules, **{"sounds": PAIR, "must_hear": must_hear, **more})
+    assert [clip.must_hear for clip in conditions.clips] == seconds
+    assert [clip.gain_db for clip in conditions.clips] == gains
+    assert conditions.min_switches == switches
 
 
 def test_what_must_be_heard_is_rounded_so_that_the_whole_clip_is_always_enough():
@@ -134,8 +133,3 @@ def test_the_page_is_told_what_it_has_to_know(instruction_first, seconds):
         "stop_minutes": 45,
         "change_minutes": 10,
     }
-
-
-def test_clips_of_which_two_are_one_sound_get_one_gain_and_the_lowest():
-    given = listening_conditions(DEFAULTS, sounds=PAIR, must_hear=(), one_gain=True)
-    assert [clip.gain_db for clip in given.clips] == [-10.0, -10.0, -10.0]
