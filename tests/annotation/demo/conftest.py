@@ -2,11 +2,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from annotation.demo.write import Truth, write_demo
 
 PROMPTS, QUESTIONS = 4, 6
+
+
+def rng(seed: int = 5) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="session")

@@ -13,31 +13,28 @@ from annotation.demo.raters import (
     probability_of_first,
     rate,
 )
+from tests.annotation.demo.conftest import rng
 
 CAREFUL, CARELESS = RATERS[0], RATERS[5]
 
 
-def rng(seed: int = 3) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 def share_of_first(rater: Rater, *, difference: float) -> float:
-    stream = rng()
+    stream = rng(3)
     return float(np.mean([choose(rater, difference=difference, rng=stream).first for _ in range(4000)]))
 
 
-def test_equal_clips_are_a_toss_up() -> None:
-    assert probability_of_first(0.0) == 0.5
-
-
-def test_the_truth_is_the_logistic_of_the_difference() -> None:
-    assert probability_of_first(np.log(3)) == pytest.approx(0.75)
-    assert probability_of_first(-np.log(3)) == pytest.approx(0.25)
-
-
-def test_a_lapsed_rater_is_moved_by_position_alone() -> None:
-    assert probability_of_first(5.0, lapse=1.0) == 0.5
-    assert probability_of_first(5.0, lapse=1.0, position_bias=np.log(3)) == pytest.approx(0.75)
+@pytest.mark.parametrize(
+    ("difference", "more", "chance"),
+    [
+        (0.0, {}, 0.5),
+        (np.log(3), {}, 0.75),
+        (-np.log(3), {}, 0.25),
+        (5.0, {"lapse": 1.0}, 0.5),  # a lapsed rater is moved by position alone
+        (5.0, {"lapse": 1.0, "position_bias": np.log(3)}, 0.75),
+    ],
+)
+def test_the_truth_is_the_logistic_of_the_difference(difference, more, chance) -> None:
+    assert probability_of_first(difference, **more) == pytest.approx(chance)
 
 
 @pytest.mark.parametrize("rater", RATERS, ids=lambda rater: rater.name)
@@ -63,7 +60,7 @@ def test_the_careless_rater_is_the_least_reliable() -> None:
 
 def test_confidence_grows_with_the_gap() -> None:
     def mean_confidence(difference: float) -> float:
-        stream = rng()
+        stream = rng(3)
         return float(
             np.mean([choose(CAREFUL, difference=difference, rng=stream).confidence for _ in range(2000)])
         )
@@ -73,28 +70,28 @@ def test_confidence_grows_with_the_gap() -> None:
 
 @pytest.mark.parametrize("rater", RATERS, ids=lambda rater: rater.name)
 def test_confidence_and_ratings_use_one_to_five(rater: Rater) -> None:
-    stream = rng()
+    stream = rng(3)
     assert {choose(rater, difference=1.0, rng=stream).confidence for _ in range(2000)} == {1, 2, 3, 4, 5}
     given = {rate(rater, correctness=c, rng=stream) for c in (1, 2, 3, 4, 5) for _ in range(200)}
     assert given == {1, 2, 3, 4, 5}
 
 
 def test_a_careful_rater_stays_near_the_truth() -> None:
-    stream = rng()
+    stream = rng(3)
     ratings = [rate(CAREFUL, correctness=4, rng=stream) for _ in range(1000)]
     assert np.mean(ratings) == pytest.approx(4.0, abs=0.05)
     assert np.mean([abs(rating - 4) <= 1 for rating in ratings]) == 1.0
 
 
 def test_work_is_shared_evenly_and_nobody_gets_a_unit_twice() -> None:
-    chosen = allocate([3] * 20 + [1] * 7 + [0] * 5, rng=rng())
+    chosen = allocate([3] * 20 + [1] * 7 + [0] * 5, rng=rng(3))
     assert [len(set(raters)) for raters in chosen] == [3] * 20 + [1] * 7 + [0] * 5
     load = [sum(rater in raters for raters in chosen) for rater in RATERS]
     assert max(load) - min(load) <= 1
 
 
 def test_half_is_judged_fully_a_fifth_partly_and_the_rest_waits() -> None:
-    counts = judged_counts(50, overlap=3, rng=rng())
+    counts = judged_counts(50, overlap=3, rng=rng(3))
     assert sorted(counts) == [0] * 15 + [1] * 5 + [2] * 5 + [3] * 25
 
 

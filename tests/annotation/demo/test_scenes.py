@@ -33,13 +33,10 @@ def heard_bursts(asked: Question) -> int:
     return int(loud[0]) + int(np.sum(loud[1:] & ~loud[:-1]))
 
 
-@pytest.mark.parametrize("asked", COUNTING, ids=lambda asked: asked.id)
-def test_a_scene_holds_as_many_events_as_the_reference_says(asked: Question) -> None:
-    assert sum(sound == asked.counts for sound, _ in asked.events) == asked.count
-    assert WORDS[asked.count] in f"{asked.reference} {asked.rationale}".lower()
-
-
-def test_most_counts_are_the_reference_itself() -> None:
+def test_a_scene_holds_as_many_events_as_the_reference_or_its_rationale_says() -> None:
+    for asked in COUNTING:
+        assert sum(sound == asked.counts for sound, _ in asked.events) == asked.count, asked.id
+        assert WORDS[asked.count] in f"{asked.reference} {asked.rationale}".lower(), asked.id
     assert [asked.id for asked in COUNTING if WORDS[asked.count] in asked.reference.lower()] == [
         "concord-q01", "concord-q02", "concord-q10", "concord-q16",
     ]  # fmt: skip
@@ -50,19 +47,12 @@ def test_the_events_can_be_counted_by_ear(number: int, bursts: int) -> None:
     assert heard_bursts(question(number)) == bursts
 
 
-def test_a_wrong_reference_is_wrong_by_ear() -> None:
-    asked = next(asked for asked in QUESTIONS if asked.problem == "r")
-    assert asked.reference == "Four"
-    assert len(asked.events) == heard_bursts(asked) == 5
-    assert asked.by_reference != CORRECTNESS
-
-
-def test_only_a_wrong_reference_misleads_about_the_answers() -> None:
-    assert [asked.problem for asked in QUESTIONS if asked.by_reference != CORRECTNESS] == ["r"]
-
-
-def test_each_problem_occurs_once() -> None:
+def test_each_problem_occurs_once_and_only_a_wrong_reference_misleads_about_the_answers() -> None:
     assert sorted(asked.problem for asked in QUESTIONS if asked.problem) == ["a", "q", "r", "u"]
+    [wrong] = [asked for asked in QUESTIONS if asked.by_reference != CORRECTNESS]
+    assert (wrong.problem, wrong.reference) == ("r", "Four")
+    assert len(wrong.events) == heard_bursts(wrong) == 5
+    assert all(len(set(asked.answers)) == len(asked.by_reference) == 5 for asked in QUESTIONS)
 
 
 @pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.id)
@@ -73,11 +63,6 @@ def test_a_recording_is_short_and_sounds_where_its_events_start(asked: Question)
     for _, start in asked.events:
         heard = pcm[round(start * RATE) : round((start + 0.5) * RATE)]
         assert np.std(heard) > 0.01 * np.abs(pcm).max()
-
-
-@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.id)
-def test_a_question_has_five_different_answers(asked: Question) -> None:
-    assert len(set(asked.answers)) == len(asked.by_reference) == 5
 
 
 def test_the_rising_tone_rises_and_the_second_tone_is_lower() -> None:

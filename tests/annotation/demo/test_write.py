@@ -61,29 +61,22 @@ def test_the_installed_demo_keeps_its_votes_and_its_truth(demo: Demo) -> None:
     }
 
 
-def test_it_writes_another_study_for_another_seed(demo: Demo, tmp_path: Path) -> None:
-    write_demo(tmp_path, seed=2, prompts=1, questions=1)
-    name = "music/audio/concord-01-aria-1.wav"
-    assert digests(tmp_path)[name] != digests(demo[0])[name]
-
-
-def test_it_writes_a_smaller_study_with_the_same_clips(demo: Demo, tmp_path: Path) -> None:
-    write_demo(tmp_path, seed=1, prompts=1, questions=1)
-    small, whole = digests(tmp_path), digests(demo[0])
-    clips = [name for name in small if "/audio/" in name]
+def test_a_smaller_study_has_the_same_clips_and_another_seed_others(demo: Demo, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_demo(tmp_path / str(seed), seed=seed, prompts=1, questions=1)
+    same, other, whole = digests(tmp_path / "1"), digests(tmp_path / "2"), digests(demo[0])
+    clips = [name for name in same if "/audio/" in name]
     assert len(clips) == 4
-    assert all(small[name] == whole[name] for name in clips)
+    assert all(same[name] == whole[name] for name in clips)
+    name = "music/audio/concord-01-aria-1.wav"
+    assert other[name] != whole[name]
 
 
-def test_it_keeps_the_truth_out_of_the_imported_folders(demo: Demo) -> None:
-    folder, _ = demo
+def test_it_writes_the_truth_it_returns_outside_the_imported_folders(demo: Demo) -> None:
+    folder, truth = demo
     assert {path.name for path in folder.iterdir()} == {"music", "audio_qa", "truth.json"}
     assert {path.name for path in (folder / "music").iterdir()} == {"audio", "cmi.jsonl"}
     assert {path.name for path in (folder / "audio_qa").iterdir()} == {"audio", "orca.json"}
-
-
-def test_it_writes_the_truth_it_returns(demo: Demo) -> None:
-    folder, truth = demo
     written = json.loads((folder / "truth.json").read_text("utf-8"))
     assert written == truth
     assert written["systems"]["Aria-1"] == {"quality": -0.2, "adherence": -0.3}
@@ -105,23 +98,15 @@ def test_a_waiting_comparison_is_one_row_without_any_answer(demo: Demo) -> None:
     assert len(waiting) == 2
     for row in waiting:
         assert row["preference-alignment"] is row["preference-musicality"] is row["feedback"] is None
-        assert (
-            sum(
-                other["audio-path"] == row["audio-path"] and other["audio2"] == row["audio2"]
-                for other in rows
-            )
-            == 1
-        )
+        shown = (row["audio-path"], row["audio2"])
+        assert [(other["audio-path"], other["audio2"]) for other in rows].count(shown) == 1
 
 
-def test_nobody_votes_twice_on_a_comparison(demo: Demo) -> None:
+def test_half_of_the_comparisons_have_all_three_votes_and_nobody_votes_twice_on_one(demo: Demo) -> None:
     cast = [(row["audio-path"], row["audio2"], row["user id"]) for row in votes(demo[0]) if row["user id"]]
     assert len(set(cast)) == len(cast)
-
-
-def test_half_of_the_comparisons_have_all_three_votes(demo: Demo) -> None:
-    cast = [(row["audio-path"], row["audio2"]) for row in votes(demo[0]) if row["user id"]]
-    assert sorted(cast.count(pair) for pair in set(cast)) == [1, 2, 3, 3, 3, 3]
+    shown = [pair for *pair, _ in cast]
+    assert sorted(shown.count(list(pair)) for pair in {tuple(pair) for pair in shown}) == [1, 2, 3, 3, 3, 3]
 
 
 def test_every_comparison_has_its_truth(demo: Demo) -> None:
@@ -168,21 +153,18 @@ def test_every_audio_file_is_referenced_and_every_reference_exists(demo: Demo, h
     assert named == {str(path.relative_to(folder)) for path in (folder / "audio").iterdir()}
 
 
-def test_clips_are_short_audible_and_never_at_full_scale(demo: Demo) -> None:
+def level(data: np.ndarray[Any, Any]) -> float:
+    """RMS in dBFS."""
+    return float(20 * np.log10(np.sqrt(np.mean((data / 32768) ** 2.0))))
+
+
+def test_clips_are_short_audible_never_at_full_scale_and_as_loud_as_their_system(demo: Demo) -> None:
     for path in demo[0].rglob("*.wav"):
         data, rate = samples(path)
-        level = np.sqrt(np.mean((data / 32768) ** 2.0))
         assert rate in {32000, 48000}
         assert 3.9 <= len(data) / rate <= 9.0, path.name
         assert np.abs(data.astype(int)).max() <= 32768 * 10 ** (-1 / 20) + 1, path.name
-        assert 20 * np.log10(level) > -36, path.name
-
-
-def test_systems_deliver_at_different_levels(demo: Demo) -> None:
-    def level(name: str) -> float:
-        data, _ = samples(demo[0] / "music" / "audio" / name)
-        return float(20 * np.log10(np.sqrt(np.mean((data / 32768) ** 2.0))))
-
-    assert level("concord-03-drone-0.wav") == pytest.approx(-15, abs=0.1)
-    assert level("concord-02-aria-1.wav") == pytest.approx(-19, abs=0.1)
-    assert level("concord-04-etude-xl.wav") == pytest.approx(-23, abs=0.1)
+        assert level(data) > -36, path.name
+    for name, expected in (("03-drone-0", -15), ("02-aria-1", -19), ("04-etude-xl", -23)):
+        data, _ = samples(demo[0] / "music" / "audio" / f"concord-{name}.wav")
+        assert level(data) == pytest.approx(expected, abs=0.1)

@@ -11,15 +11,14 @@ from annotation.models import Answer, Assignment, AuditEvent, Exclusion, Judgmen
 from annotation.rating import exclusions, judgments, leases
 from tests import factories
 from tests.annotation.importing.answers import comparison, rating
+from tests.annotation.rating.conftest import mark
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def study() -> Study:
-    study = factories.StudyFactory(overlap=2)
-    factories.rating_task(study, "only")
-    return study
+def study(orca: Study) -> Study:
+    return orca
 
 
 def rate(study: Study, user: User | None = None, value: float = 4) -> Judgment:
@@ -27,11 +26,6 @@ def rate(study: Study, user: User | None = None, value: float = 4) -> Judgment:
     _, lease = leases.lease_next(user, study.slug)
     judgments.submit(user, lease.id, rating(value))
     return Judgment.objects.get(assignment_id=lease.id)
-
-
-def mark(study: Study, action: str, *rows: Judgment) -> exclusions.ExclusionOutcome:
-    chosen = Judgment.objects.filter(pk__in=[row.pk for row in rows])
-    return exclusions.exclude_or_restore(chosen, study=study, action=action, reason="careless", actor=None)
 
 
 def counters(task: Task | None = None) -> tuple[int, int, int, bool]:
@@ -63,34 +57,19 @@ def test_its_place_opens_to_another_rater_and_not_to_the_same_one(study):
     assert leases.lease_next(factories.member(study), study.slug)[1] is not None
 
 
-def test_a_restored_judgment_counts_again(study):
-    judgment = rate(study)
-    mark(study, "exclude", judgment)
-    mark(study, "restore", judgment)
-    judgment.refresh_from_db()
-    assert (judgment.excluded, judgment.answers.get().counted) == (False, True)
-    assert counters() == (1, 0, 2, True)
-    assert list(Exclusion.objects.order_by("id").values_list("action", flat=True)) == ["exclude", "restore"]
-
-
-def test_overlap_grows_for_a_restored_judgment_whose_place_was_taken(study):
+@pytest.mark.parametrize("taken", ["judged", "leased"])
+def test_overlap_grows_for_a_restored_judgment_whose_place_was_taken(study, taken):
     first = rate(study)
     rate(study)
     mark(study, "exclude", first)
-    rate(study)
+    if taken == "judged":
+        rate(study)
+    else:
+        leases.lease_next(factories.member(study), study.slug)
     outcome = mark(study, "restore", first)
     assert (outcome.changed, outcome.overlap_grown) == (1, 1)
-    assert counters() == (3, 0, 3, False)
+    assert counters() == ((3, 0, 3, False) if taken == "judged" else (2, 1, 3, False))
     assert AuditEvent.objects.get(action="judgments.restored").data["overlap_grown"] == 1
-
-
-def test_overlap_grows_for_a_restored_judgment_whose_place_is_leased(study):
-    first = rate(study)
-    rate(study)
-    mark(study, "exclude", first)
-    leases.lease_next(factories.member(study), study.slug)
-    mark(study, "restore", first)
-    assert counters() == (2, 1, 3, False)
 
 
 def test_counters_of_raters_follow_and_their_sum_stays_the_number_of_full_tasks(study):
@@ -109,12 +88,16 @@ def filled() -> int:
     return sum(Rater.objects.values_list("n_tasks_filled", flat=True))
 
 
-def test_marking_twice_changes_nothing_the_second_time(study):
+def test_marking_twice_changes_nothing_the_second_time_and_a_restored_judgment_counts_again(study):
     judgment = rate(study)
     assert mark(study, "exclude", judgment) == exclusions.ExclusionOutcome(1, 0, 0)
     assert mark(study, "exclude", judgment) == exclusions.ExclusionOutcome(0, 1, 0)
     assert counters() == (0, 0, 2, True)
-    assert Exclusion.objects.count() == 1
+    mark(study, "restore", judgment)
+    judgment.refresh_from_db()
+    assert (judgment.excluded, judgment.answers.get().counted) == (False, True)
+    assert counters() == (1, 0, 2, True)
+    assert list(Exclusion.objects.order_by("id").values_list("action", flat=True)) == ["exclude", "restore"]
 
 
 def test_a_surplus_judgment_moves_no_counter(study):
@@ -178,18 +161,15 @@ def test_all_judgments_of_a_rater_go_together():
     assert Task.objects.filter(wants_more=True).count() == 3
 
 
-def test_names_that_are_not_there_are_pointed_at(study):
-    judgment = rate(study)
-    with pytest.raises(InvalidInput) as caught:
-        exclusions.judgments_by_client_id(study, [judgment.client_id, uuid.uuid4()])
-    assert [problem.field for problem in caught.value.problems] == ["client_ids[1]"]
-
-
-def test_judgments_of_another_study_are_not_there(study):
-    judgment = rate(study)
-    other = factories.StudyFactory()
-    with pytest.raises(InvalidInput):
-        exclusions.judgments_by_client_id(other, [judgment.client_id])
+def test_names_that_are_not_there_or_of_another_study_are_pointed_at(study):
+    judgment, other = rate(study), factories.StudyFactory()
+    for where, names, field in (
+        (study, [judgment.client_id, uuid.uuid4()], "client_ids[1]"),
+        (other, [judgment.client_id], "client_ids[0]"),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            exclusions.judgments_by_client_id(where, names)
+        assert [problem.field for problem in caught.value.problems] == [field]
     assert mark(other, "exclude", judgment).changed == 0
     judgment.refresh_from_db()
     assert not judgment.excluded

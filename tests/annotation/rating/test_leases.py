@@ -30,15 +30,12 @@ def take(user, study, *, holding=()):
     return leases.lease_next(user, study.slug, holding=holding)[1]
 
 
-def test_it_leases_a_task_and_counts_the_lease(study):
-    assignment = take(factories.member(study), study)
+def test_it_leases_a_task_and_gives_it_again_to_a_browser_that_lost_it(study):
+    user = factories.member(study)
+    assignment = take(user, study)
+    assert take(user, study).id == assignment.id
     task = Task.objects.get(pk=assignment.task_id)
     assert (task.n_leases, task.n_judgments, task.wants_more) == (1, 0, True)
-
-
-def test_it_gives_the_open_task_again_to_a_browser_that_lost_it(study):
-    user = factories.member(study)
-    assert take(user, study).id == take(user, study).id
 
 
 def test_it_fetches_ahead_up_to_three_open_tasks(study):
@@ -132,31 +129,16 @@ def test_expiry_opens_the_task_again_also_to_the_same_rater():
     assert second.id != first.id
 
 
-def test_a_live_lease_does_not_expire(study):
-    take(factories.member(study), study)
-    assert leases.expire_due() == 0
-
-
-def test_a_heartbeat_extends_the_lease(study):
+def test_a_heartbeat_extends_the_lease_which_does_not_expire_until_it_is_given_back(study):
     user = factories.member(study)
     assignment = take(user, study)
     Assignment.objects.update(expires_at=timezone.now() + timedelta(seconds=5))
+    assert leases.expire_due() == 0
     assert leases.extend(user, assignment.id).expires_at > timezone.now() + timedelta(minutes=14)
-
-
-def test_a_heartbeat_of_a_closed_lease_is_a_conflict(study):
-    user = factories.member(study)
-    assignment = take(user, study)
-    leases.give_back(user, assignment.id)
-    with pytest.raises(Conflict, match="not open any more"):
-        leases.extend(user, assignment.id)
-
-
-def test_giving_back_opens_the_task_again(study):
-    user = factories.member(study)
-    assignment = take(user, study)
     leases.give_back(user, assignment.id)
     assert Task.objects.get(pk=assignment.task_id).n_leases == 0
+    with pytest.raises(Conflict, match="not open any more"):
+        leases.extend(user, assignment.id)
 
 
 def test_a_skipped_task_does_not_come_back_to_that_rater():
@@ -187,21 +169,16 @@ def test_only_a_running_study_hands_out_tasks(study, state):
         take(user, study)
 
 
-def test_a_paused_rater_gets_no_task(study):
-    user = factories.member(study)
-    Rater.objects.filter(user=user).update(state=Rater.State.PAUSED)
-    with pytest.raises(NotAllowed):
-        take(user, study)
-
-
-def test_researchers_do_not_rate(study):
-    with pytest.raises(NotAllowed):
-        take(factories.member(study, Role.RESEARCHER), study)
-
-
-def test_strangers_hear_that_nothing_is_there(study):
-    with pytest.raises(NotFound):
-        take(factories.UserFactory(), study)
+def test_only_active_raters_of_the_study_get_tasks(study):
+    paused = factories.member(study)
+    Rater.objects.filter(user=paused).update(state=Rater.State.PAUSED)
+    for user, refusal in (
+        (paused, NotAllowed),
+        (factories.member(study, Role.RESEARCHER), NotAllowed),
+        (factories.UserFactory(), NotFound),
+    ):
+        with pytest.raises(refusal):
+            take(user, study)
 
 
 def test_somebody_elses_assignment_is_not_there(study):

@@ -13,27 +13,14 @@ from analytics.data import value_counts
 from analytics.data.questions import measured_questions
 from annotation.errors import Conflict, InvalidInput, NotFound
 from annotation.models import Answer, Assignment, AuditEvent, Judgment, Rater, Study, Task
-from annotation.rating import exclusions, judgments, leases, revisions
+from annotation.rating import judgments, leases, revisions
 from annotation.studies.protocols import add_protocol_version
 from tests import factories
 from tests.annotation.importing.answers import comparison, rating
+from tests.annotation.rating.conftest import mark, vote
 from tests.annotation.rating.rules import protocols
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def orca() -> Study:
-    study = factories.StudyFactory(overlap=2)
-    factories.rating_task(study, "only")
-    return study
-
-
-def vote(study: Study, submission=None):
-    user = factories.member(study)
-    _, lease = leases.lease_next(user, study.slug)
-    judgments.submit(user, lease.id, submission or rating(4, codes=["A"], comment="quiet"))
-    return user, lease
 
 
 def counters(study: Study) -> list[tuple[int, ...]]:
@@ -42,9 +29,13 @@ def counters(study: Study) -> list[tuple[int, ...]]:
     return [*tasks, *raters.values_list("n_judgments", "n_surplus", "n_tasks_filled", "n_skips")]
 
 
-def test_a_change_stands_in_the_place_of_the_first_vote_which_is_kept(orca):
+def test_a_change_stands_in_the_place_of_the_first_vote_which_is_kept_and_is_logged(orca):
     user, lease = vote(orca)
-    revisions.revise(user, lease.id, rating(2, comment=" on second thoughts "))
+    submission = rating(2, comment=" on second thoughts ")
+    revisions.revise(user, lease.id, submission)
+    event = AuditEvent.objects.get(action="judgment.revised")
+    assert (event.actor, event.study, event.data["revision"]) == (user, orca, 2)
+    assert event.subject == f"judgment {submission.client_id}"
     first, second = Judgment.objects.order_by("revision")
     assert [(j.revision, j.effective) for j in (first, second)] == [(1, False), (2, True)]
     assert (first.comment, first.codes) == ("quiet", ["A"])
@@ -99,20 +90,14 @@ def test_a_change_can_be_changed_again(orca):
     assert [answer.value for answer in Answer.objects.filter(counted=True)] == [5]
 
 
-def test_twenty_replays_make_one_change(orca):
+def test_twenty_replays_make_one_change_also_after_the_window_has_closed(orca, later):
     user, lease = vote(orca)
     submission = rating(2)
     receipts = [revisions.revise(user, lease.id, submission) for _ in range(20)]
     assert [receipt.replayed for receipt in receipts] == [False] + [True] * 19
-    assert Judgment.objects.count() == 2
-
-
-def test_a_replay_is_known_after_the_window_has_closed(orca, later):
-    user, lease = vote(orca)
-    submission = rating(2)
-    revisions.revise(user, lease.id, submission)
     later(60)
     assert revisions.revise(user, lease.id, submission).replayed
+    assert Judgment.objects.count() == 2
 
 
 def test_a_client_id_cannot_be_used_for_another_answer(orca):
@@ -130,20 +115,15 @@ def test_what_is_not_complete_is_refused_and_changes_nothing(orca):
     assert Answer.objects.get().counted
 
 
-def test_every_change_is_in_the_audit_log(orca):
-    user, lease = vote(orca)
-    submission = rating(2)
-    revisions.revise(user, lease.id, submission)
-    event = AuditEvent.objects.get(action="judgment.revised")
-    assert (event.actor, event.study, event.data["revision"]) == (user, orca, 2)
-    assert event.subject == f"judgment {submission.client_id}"
-
-
 def test_the_database_still_refuses_to_change_what_was_said(orca):
     user, lease = vote(orca)
     revisions.revise(user, lease.id, rating(2))
-    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
-        Answer.objects.filter(counted=False).update(value=1)
+    for rows, change in (
+        (Answer.objects.filter(counted=False), {"value": 1}),
+        (Judgment.objects, {"codes": ["Q"]}),
+    ):
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+            rows.update(**change)
 
 
 # ── Who may, and until when ──────────────────────────────────────────────────
@@ -195,15 +175,13 @@ def test_a_change_does_not_open_the_window_again(orca, later):
     assert refusal(user, lease, rating(3)) == "window_closed"
 
 
-def test_an_excluded_vote_stays_as_it_is_and_its_rater_is_not_told_why(orca):
+@pytest.mark.parametrize("what", ["excluded", "withdrawn"])
+def test_a_vote_that_is_out_stays_as_it_is_and_its_rater_is_not_told_why(orca, what):
     user, lease = vote(orca)
-    exclude(orca, Judgment.objects.all())
-    assert refusal(user, lease) == "not_changeable"
-
-
-def test_a_vote_on_a_withdrawn_item_stays_as_it_is(orca):
-    user, lease = vote(orca)
-    Task.objects.update(state=Task.State.WITHDRAWN)
+    if what == "excluded":
+        mark(orca, "exclude", *Judgment.objects.all())
+    else:
+        Task.objects.update(state=Task.State.WITHDRAWN)
     assert refusal(user, lease) == "not_changeable"
 
 
@@ -239,15 +217,11 @@ def test_nobody_else_finds_anything_to_change(orca):
 # ── Exclusions ───────────────────────────────────────────────────────────────
 
 
-def exclude(study, rows, action: str = "exclude"):
-    return exclusions.exclude_or_restore(rows, study=study, action=action, reason="careless", actor=None)
-
-
 def test_a_vote_excluded_by_the_name_of_an_earlier_revision_is_out_altogether(orca):
     user, lease = vote(orca)
-    named = Judgment.objects.filter(pk=Judgment.objects.get().pk)
+    named = Judgment.objects.get()
     revisions.revise(user, lease.id, rating(2))
-    exclude(orca, named)
+    mark(orca, "exclude", named)
     assert set(Judgment.objects.values_list("excluded", flat=True)) == {True}
     assert not Answer.objects.filter(counted=True).exists()
     assert Task.objects.get().n_judgments == 0
@@ -258,7 +232,7 @@ def test_a_vote_restored_counts_as_it_was_last(orca):
     user, lease = vote(orca)
     revisions.revise(user, lease.id, rating(2))
     for action in ("exclude", "restore"):
-        exclude(orca, Judgment.objects.filter(rater__user=user), action)
+        mark(orca, action, *Judgment.objects.filter(rater__user=user))
     assert [answer.value for answer in Answer.objects.filter(counted=True)] == [2]
     assert Task.objects.get().n_judgments == 1
 
