@@ -87,9 +87,8 @@ def test_nobody_can_sign_in_as_a_simulated_rater(music: Study) -> None:
 
 
 def test_so_many_votes_and_no_more_and_the_rest_later(music: Study) -> None:
-    assert simulation.simulate_votes(
-        music, SimulationOptions(raters=2, votes=3)
-    ) == simulation.SimulationResult(3, 2, 1)
+    some = simulation.simulate_votes(music, SimulationOptions(raters=2, votes=3))
+    assert some == simulation.SimulationResult(3, 2, 1)
     assert simulation.simulate_votes(music, SimulationOptions(raters=2)).votes == 1
 
 
@@ -167,16 +166,17 @@ def test_what_nobody_knows_the_truth_of_is_refused_by_name_and_nothing_changes(m
     assert set(music.tasks.values_list("overlap", flat=True)) == {2}
 
 
-def test_a_corrected_prompt_is_not_known_any_more(music: Study) -> None:
+def test_what_nobody_knows_or_they_cannot_answer_is_refused_by_name(music: Study) -> None:
     known_tasks.comparison(music, prompt=2, text="Not what was asked for.")
-    with pytest.raises(InvalidInput, match=r"want judgments: concord-03"):
-        simulation.simulate_votes(music, SimulationOptions(raters=1))
-
-
-def test_other_studies_are_refused() -> None:
-    study = factories.StudyFactory.create()
-    with pytest.raises(InvalidInput, match="known to be true"):
-        simulation.simulate_votes(study, SimulationOptions(raters=1))
+    unanswerable = factories.StudyFactory.create(preset="relate", rules={})
+    known_tasks.answer(unanswerable)
+    for study, message in (
+        (music, "want judgments: concord-03"),
+        (factories.StudyFactory.create(), "known to be true"),
+        (unanswerable, "cannot answer"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            simulation.simulate_votes(study, SimulationOptions(raters=1))
 
 
 @pytest.mark.parametrize(
@@ -201,13 +201,6 @@ def test_a_study_that_is_paused_or_wants_listening_checks_is_refused(music: Stud
     studies.set_study_state(music, Study.State.PAUSED, actor=None)
     with pytest.raises(Conflict, match="not open"):
         simulation.simulate_votes(Study.objects.get(pk=music.pk), SimulationOptions(raters=1))
-
-
-def test_a_question_that_they_cannot_answer_is_named() -> None:
-    study = factories.StudyFactory.create(preset="relate", rules={})
-    known_tasks.answer(study)
-    with pytest.raises(InvalidInput, match="cannot answer"):
-        simulation.simulate_votes(study, SimulationOptions(raters=1))
 
 
 def test_under_a_policy_of_ordering_every_vote_has_the_chance_of_its_draw() -> None:

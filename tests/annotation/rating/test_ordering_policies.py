@@ -33,17 +33,13 @@ def test_switching_it_on_makes_the_first_version_and_is_logged(study):
     assert AuditEvent.objects.get(action="study.changed").data["ordering"]["among"] == [None, 8]
 
 
-def test_other_settings_are_another_version_and_the_same_are_none(study):
+def test_other_settings_are_another_version_the_same_are_none_and_what_is_not_named_stays(study):
     task_selection.set_ordering(study, actor=None)
     task_selection.set_ordering(study, actor=None)
     assert versions(study) == [(1, "")]
     task_selection.set_ordering(study, actor=None, uniform=0.5)
     assert versions(study) == [(1, ""), (2, "")]
     assert AuditEvent.objects.filter(action="study.changed").count() == 2
-
-
-def test_what_is_not_named_stays(study):
-    task_selection.set_ordering(study, actor=None, uniform=0.5)
     changed = task_selection.set_ordering(study, actor=None, among=4)
     assert (rules.settings(changed.rules).uniform, rules.settings(changed.rules).among) == (0.5, 4)
 
@@ -58,19 +54,20 @@ def test_switched_off_tasks_come_in_a_plain_order_and_versions_stay(study):
     assert versions(study) == [(1, "")]
 
 
-def test_a_fault_changes_nothing(study):
+@pytest.mark.parametrize(
+    ("order", "settings", "fields"),
+    [
+        (Study.Order.SHUFFLED, {"uniform": 0.1, "among": 2}, ["uniform", "among"]),
+        (Study.Order.LISTED, {}, ["on"]),
+    ],
+)
+def test_a_fault_or_a_study_worked_through_as_listed_changes_nothing(study, order, settings, fields):
+    Study.objects.update(order=order)
     with pytest.raises(InvalidInput) as refused:
-        task_selection.set_ordering(study, actor=None, uniform=0.1, among=2)
-    assert [problem.field for problem in refused.value.problems] == ["uniform", "among"]
+        task_selection.set_ordering(study, actor=None, **settings)
+    assert [problem.field for problem in refused.value.problems] == fields
     assert not OrderingPolicy.objects.exists()
     assert "ordering" not in Study.objects.get().rules
-
-
-def test_a_study_worked_through_as_listed_has_no_policy():
-    study = factories.StudyFactory(order=Study.Order.LISTED)
-    with pytest.raises(InvalidInput) as refused:
-        task_selection.set_ordering(study, actor=None)
-    assert [problem.field for problem in refused.value.problems] == ["on"]
 
 
 def test_priorities_are_stored_where_they_changed(study, monkeypatch):

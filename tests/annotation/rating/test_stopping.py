@@ -75,23 +75,19 @@ def test_a_pair_that_is_decided_stays_and_one_that_is_not_gets_one_more_place(st
     true_counters(study)
 
 
-def test_it_goes_on_vote_by_vote_until_it_is_decided(study, task):
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [((FIRST,) * 3, (6, 6, 3)), ((SECOND, FIRST, SECOND, FIRST), (7, 7, 4))],
+    ids=["until it is decided, five to one", "undecided to the most votes there may be"],
+)
+def test_it_goes_on_vote_by_vote(study, task, choices, expected):
     vote(task, FIRST, SECOND, FIRST)
-    for _ in range(3):
+    for choice in choices:
         assert stopping.sweep() == OverlapChange(more=1)
-        vote(task, FIRST)
-    assert stopping.sweep() == OverlapChange()
-    assert places(task) == (6, 6, 3)  # five to one
-    true_counters(study)
-
-
-def test_it_ends_undecided_at_the_most_votes_there_may_be(study, task):
-    vote(task, FIRST, SECOND, FIRST)
-    for choice in (SECOND, FIRST, SECOND, FIRST):
-        stopping.sweep()
         vote(task, choice)
     assert stopping.sweep() == OverlapChange()
-    assert places(task) == (7, 7, 4)
+    assert places(task) == expected
+    true_counters(study)
 
 
 def test_ties_and_both_bad_are_half_a_vote_for_each(study, task):
@@ -155,12 +151,21 @@ def test_an_excluded_vote_opens_its_place_and_a_restored_one_is_decided_anew(stu
     true_counters(study)
 
 
-def test_what_an_expert_asks_of_the_pool_comes_beside_it(study, task):
+@pytest.fixture
+def expert(study):
+    return factories.member(study, "expert")
+
+
+def ask_pool(expert, task: Task, *, votes: int) -> int:
+    case = desk.judged(expert, task)
+    returns.return_to_pool(expert, case.pk, "More ears, please.", votes=votes)
+    return case.pk
+
+
+def test_what_an_expert_asks_of_the_pool_comes_beside_it(study, task, expert):
     vote(task, FIRST, SECOND, FIRST)
     stopping.sweep()
-    expert = factories.member(study, "expert")
-    case = desk.judged(expert, task)
-    returns.return_to_pool(expert, case.pk, "More ears, please.", votes=2)
+    ask_pool(expert, task, votes=2)
     assert places(task) == (3, 6, 1)
     vote(task, FIRST, FIRST, FIRST)
     assert stopping.sweep() == OverlapChange()  # five to one
@@ -168,26 +173,22 @@ def test_what_an_expert_asks_of_the_pool_comes_beside_it(study, task):
     true_counters(study)
 
 
-def test_what_an_expert_does_not_ask_any_more_leaves_it_to_the_rule(study, task):
+def test_what_an_expert_does_not_ask_any_more_leaves_it_to_the_rule(study, task, expert):
     vote(task, FIRST, SECOND, FIRST)
-    expert = factories.member(study, "expert")
-    case = desk.judged(expert, task)
-    returns.return_to_pool(expert, case.pk, "More ears, please.", votes=2)
+    case_id = ask_pool(expert, task, votes=2)
     assert stopping.sweep() == OverlapChange()
-    cases.claim(expert, case.pk)
-    adjudication.approve_item(expert, case.pk)
+    cases.claim(expert, case_id)
+    adjudication.approve_item(expert, case_id)
     assert places(task) == (3, 3, 0)
     assert stopping.sweep() == OverlapChange(more=1)
 
 
-def test_what_an_expert_asks_of_the_pool_stays_after_votes_that_the_rule_had_asked_for(study, task):
+def test_what_an_expert_asks_of_the_pool_stays_after_votes_that_the_rule_had_asked_for(study, task, expert):
     vote(task, FIRST, SECOND, FIRST)
     for choice in (SECOND, FIRST, SECOND, FIRST):
         stopping.sweep()
         vote(task, choice)
-    expert = factories.member(study, "expert")
-    case = desk.judged(expert, task)
-    returns.return_to_pool(expert, case.pk, "More ears, please.", votes=2)
+    ask_pool(expert, task, votes=2)
     assert stopping.sweep() == OverlapChange()
     assert places(task) == (7, 9, 4)
     assert returns.close_fulfilled() == 0
@@ -196,11 +197,11 @@ def test_what_an_expert_asks_of_the_pool_stays_after_votes_that_the_rule_had_ask
     true_counters(study)
 
 
-def test_a_case_comes_back_with_the_votes_that_were_asked_for_before_the_rule_asks_for_more(study, task):
+def test_a_case_comes_back_with_the_votes_that_were_asked_for_before_the_rule_asks_for_more(
+    study, task, expert
+):
     vote(task, FIRST, SECOND, FIRST)
-    expert = factories.member(study, "expert")
-    case = desk.judged(expert, task)
-    returns.return_to_pool(expert, case.pk, "More ears, please.", votes=1)
+    ask_pool(expert, task, votes=1)
     vote(task, SECOND)
     assert stopping.sweep() == OverlapChange()
     assert returns.close_fulfilled() == 1
@@ -277,22 +278,16 @@ class TestSettings:
         stopping.set_stopping_rule(study, actor=None, threshold=0.6)
         assert stopping.sweep() == OverlapChange(fewer=1)
 
-    def test_switched_off_open_places_go_and_numbers_are_remembered(self, study, task):
-        vote(task, FIRST, SECOND, FIRST)
-        stopping.sweep()
-        changed = stopping.set_stopping_rule(study, actor=None, question="")
-        assert rules.settings(changed.rules) is None
-        assert rules.as_json(changed.rules) == {"question": "", "threshold": 0.9, "most": 7}
-        assert stopping.sweep() == OverlapChange(fewer=1)
-        assert places(task) == (3, 3, 0)
-
-    def test_switched_off_while_the_study_is_paused_open_places_go_too(self, study, task):
+    @pytest.mark.parametrize("state", ["running", "paused"])
+    def test_switched_off_open_places_go_and_numbers_are_remembered(self, study, task, state):
         vote(task, FIRST, SECOND, FIRST)
         stopping.sweep()
         study.refresh_from_db()
-        study.state = "paused"
+        study.state = state
         study.save()
-        stopping.set_stopping_rule(study, actor=None, question="")
+        changed = stopping.set_stopping_rule(study, actor=None, question="")
+        assert rules.settings(changed.rules) is None
+        assert rules.as_json(changed.rules) == {"question": "", "threshold": 0.9, "most": 7}
         assert stopping.sweep() == OverlapChange(fewer=1)
         assert places(task) == (3, 3, 0)
 
@@ -309,17 +304,12 @@ class TestSettings:
         assert AuditEvent.objects.count() == events
 
 
-def test_the_command_asks_at_once_and_says_how_many(study, task, capsys):
+def test_the_command_asks_at_once_and_takes_open_places_away_once_the_rule_is_off(study, task, capsys):
     vote(task, FIRST, SECOND, FIRST)
     call_command("stop_early", study.slug)
     assert "Votes asked for: 1. Open places taken away: 0." in capsys.readouterr().out
     call_command("stop_early", study.slug, json=True)
     assert json.loads(capsys.readouterr().out) == {"more": 0, "fewer": 0}
-
-
-def test_the_command_takes_open_places_away_once_the_rule_is_off(study, task, capsys):
-    vote(task, FIRST, SECOND, FIRST)
-    stopping.sweep()
     stopping.set_stopping_rule(study, actor=None, question="")
     call_command("stop_early", study.slug)
     assert "Open places taken away: 1." in capsys.readouterr().out
@@ -327,7 +317,6 @@ def test_the_command_takes_open_places_away_once_the_rule_is_off(study, task, ca
 
 def test_the_command_tells_what_is_missing(db):
     without = factories.StudyFactory(preset="cmi-pref")
-    with pytest.raises(CommandError, match="set a rule"):
-        call_command("stop_early", without.slug)
-    with pytest.raises(CommandError, match="no study"):
-        call_command("stop_early", "nowhere")
+    for slug, message in ((without.slug, "set a rule"), ("nowhere", "no study")):
+        with pytest.raises(CommandError, match=message):
+            call_command("stop_early", slug)

@@ -14,39 +14,26 @@ from annotation.rating.rules.exclusions import (
 )
 
 
-def test_excluding_one_of_a_full_task_opens_one_place():
+def test_excluding_one_of_a_full_task_opens_one_place_and_restoring_into_one_makes_room():
     tasks, raters = counter_changes([CountedJudgment(1, 7)], {1: TaskPlaces(3, 0, 3)}, sign=-1)
     assert tasks == {1: TaskCounterChange(n_judgments=-1, overlap=0, order_balance=0)}
     assert raters == {7: RaterCounterChange(n_judgments=-1, n_tasks_filled=-1)}
-
-
-def test_restoring_into_a_full_task_makes_room():
     tasks, raters = counter_changes([CountedJudgment(1, 7)], {1: TaskPlaces(3, 0, 3)}, sign=1)
     assert tasks[1].overlap == 1
     assert raters == {7: RaterCounterChange(n_judgments=1, n_tasks_filled=0)}
 
 
-def test_two_raters_leaving_one_full_task_unfill_it_once():
-    _, raters = counter_changes(
-        [CountedJudgment(1, 7), CountedJudgment(1, 8)], {1: TaskPlaces(3, 0, 3)}, sign=-1
-    )
+def test_two_raters_leaving_one_full_task_unfill_it_once_and_give_their_orders_back():
+    leaving = [CountedJudgment(1, 7, step=1), CountedJudgment(1, 8, step=1)]
+    tasks, raters = counter_changes(leaving, {1: TaskPlaces(3, 0, 3)}, sign=-1)
+    assert tasks[1].order_balance == -2
     assert sorted(move.n_tasks_filled for move in raters.values()) == [-1, 0]
     assert [move.n_judgments for move in raters.values()] == [-1, -1]
 
 
-def test_orders_are_given_back():
-    tasks, _ = counter_changes(
-        [CountedJudgment(1, 7, step=1), CountedJudgment(1, 8, step=1)], {1: TaskPlaces(3, 0, 3)}, sign=-1
-    )
-    assert tasks[1].order_balance == -2
-
-
 def test_unnamed_raters_are_counted_together():
-    _, raters = counter_changes(
-        [CountedJudgment(1, None), CountedJudgment(2, None)],
-        {1: TaskPlaces(1, 0, 1), 2: TaskPlaces(1, 0, 2)},
-        sign=-1,
-    )
+    places = {1: TaskPlaces(1, 0, 1), 2: TaskPlaces(1, 0, 2)}
+    _, raters = counter_changes([CountedJudgment(1, None), CountedJudgment(2, None)], places, sign=-1)
     assert raters == {None: RaterCounterChange(n_judgments=-2, n_tasks_filled=-1)}
 
 
@@ -80,27 +67,14 @@ def n_full(places):
 
 
 @given(situations())
-def test_judgments_and_leases_never_pass_the_overlap(situation):
-    places, excludable, restorable = situation
-    for judgments, sign in ((excludable, -1), (restorable, 1)):
-        tasks, _ = counter_changes(judgments, places, sign=sign)
-        for state in after(places, tasks).values():
-            assert 0 <= state.n_judgments <= state.overlap - state.n_leases
-
-
-@given(situations())
-def test_raters_fills_add_up_to_the_change_in_full_tasks(situation):
+def test_overlap_is_never_passed_nor_larger_than_needed_and_raters_fills_add_up(situation):
     places, excludable, restorable = situation
     for judgments, sign in ((excludable, -1), (restorable, 1)):
         tasks, raters = counter_changes(judgments, places, sign=sign)
-        change = n_full(after(places, tasks)) - n_full(places)
+        states = after(places, tasks)
+        for task_id, state in states.items():
+            assert 0 <= state.n_judgments <= state.overlap - state.n_leases
+            grown = task_id in tasks and tasks[task_id].overlap > 0
+            assert not grown or state.n_judgments + state.n_leases == state.overlap
+        change = n_full(states) - n_full(places)
         assert sum(move.n_tasks_filled for move in raters.values()) == change
-
-
-@given(situations())
-def test_overlap_grows_no_further_than_needed(situation):
-    places, _, restorable = situation
-    tasks, _ = counter_changes(restorable, places, sign=1)
-    for task_id, move in tasks.items():
-        state = after(places, tasks)[task_id]
-        assert move.overlap == 0 or state.n_judgments + state.n_leases == state.overlap

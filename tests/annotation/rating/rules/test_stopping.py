@@ -68,26 +68,23 @@ def test_places_follow_the_votes_one_at_a_time(votes, places, added, move):
     assert places_to_add(RULE, votes, places, added=added, overlap=3) == move
 
 
-def test_without_a_rule_places_that_were_added_go():
-    assert places_to_add(None, Votes(), TaskPlaces(3, 0, 4), added=1, overlap=3) == -1
-    assert places_to_add(None, Votes(), TaskPlaces(3, 0, 3), added=0, overlap=3) == 0
-    assert places_to_add(None, Votes(), TaskPlaces(2, 0, 3), added=1, overlap=3) == -1
+EASY = Stopping("q", most=9, threshold=0.8)
 
 
-def test_a_pair_that_was_given_fewer_places_than_the_study_gives_gets_as_many_whatever_its_votes():
-    for votes in (Votes(2, 0), Votes(1, 1)):
-        assert (
-            places_to_add(
-                Stopping("q", most=9, threshold=0.8), votes, TaskPlaces(2, 0, 2), added=0, overlap=3
-            )
-            == 1
-        )
-        assert (
-            places_to_add(
-                Stopping("q", most=9, threshold=0.8), votes, TaskPlaces(2, 0, 3), added=1, overlap=3
-            )
-            == 0
-        )
+@pytest.mark.parametrize(
+    ("rule", "votes", "places", "added", "move"),
+    [
+        # Without a rule, places that were added go.
+        (None, Votes(), TaskPlaces(3, 0, 4), 1, -1),
+        (None, Votes(), TaskPlaces(3, 0, 3), 0, 0),
+        (None, Votes(), TaskPlaces(2, 0, 3), 1, -1),
+        # A pair that was given fewer places than the study gives gets as many, whatever its votes.
+        *((EASY, votes, TaskPlaces(2, 0, 2), 0, 1) for votes in (Votes(2, 0), Votes(1, 1))),
+        *((EASY, votes, TaskPlaces(2, 0, 3), 1, 0) for votes in (Votes(2, 0), Votes(1, 1))),
+    ],
+)
+def test_the_first_places_are_those_of_the_study_and_no_others(rule, votes, places, added, move):
+    assert places_to_add(rule, votes, places, added=added, overlap=3) == move
 
 
 def test_votes_are_limited_to_the_first_only_once_a_rule_has_asked_for_more():
@@ -104,11 +101,6 @@ def faults(*, overlap: int = 3, **wanted) -> dict[str, str]:
     whole = {"question": "preference", "threshold": 0.9, "most": 9, **wanted}
     found = stopping.validate_stopping(whole, overlap=overlap, questions=("preference",))
     return {problem.field: problem.message for problem in found}
-
-
-def test_a_rule_that_can_be_used_has_no_faults():
-    assert not faults()
-    assert not faults(question="", most=None)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +121,7 @@ def test_a_rule_that_can_be_used_has_no_faults():
     ],
 )
 def test_every_fault_names_its_field(wanted, field):
+    assert not faults() | faults(question="", most=None)
     assert list(faults(**wanted)) == [field]
 
 
