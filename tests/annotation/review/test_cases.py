@@ -47,22 +47,16 @@ class TestClaiming:
         assert kinds(claimed) == ["claimed"]
         assert AuditEvent.objects.filter(action="case.claimed", actor=expert).count() == 1
 
-    def test_claiming_ones_own_again_renews_it_without_another_event(self, study, task, expert):
+    def test_claiming_ones_own_renews_it_and_anothers_is_refused_with_their_name_until_it_runs_out(
+        self, task, expert, other
+    ):
         one = case(task)
         first = cases.claim(expert, one.pk).claim_expires_at
         assert cases.claim(expert, one.pk).claim_expires_at > first
         assert kinds(one) == ["claimed"]
-
-    def test_another_experts_case_is_refused_with_their_name(self, study, task, expert, other):
-        one = case(task)
-        cases.claim(expert, one.pk)
         with pytest.raises(Conflict, match="Ada") as conflict:
             cases.claim(other, one.pk)
         assert conflict.value.code == "claimed_by_other"
-
-    def test_a_claim_that_ran_out_can_be_taken_before_any_sweep(self, study, task, expert, other):
-        one = case(task)
-        cases.claim(expert, one.pk)
         run_out(one)
         assert cases.claim(other, one.pk).claimed_by == other
         assert kinds(one) == ["claimed", "released", "claimed"]
@@ -112,16 +106,14 @@ class TestRatingBesideReviewing:
         cases.claim(expert, one.pk)
         assert BarredRater.objects.get(task=task).reason == "reviews"
 
-    def test_their_open_lease_of_one_goes_back(self, study, task, expert):
+    def test_their_open_lease_of_one_goes_back_and_an_answer_that_comes_after_is_surplus(
+        self, study, task, expert
+    ):
         _, lease = leases.lease_next(expert, study.slug)
         cases.claim(expert, case(task).pk)
         assert Assignment.objects.get(pk=lease.id).state == Assignment.State.RETURNED
         task.refresh_from_db()
         assert task.n_leases == 0
-
-    def test_an_answer_that_comes_after_it_went_back_is_kept_as_surplus(self, study, task, expert):
-        _, lease = leases.lease_next(expert, study.slug)
-        cases.claim(expert, case(task).pk)
         assert judgments.submit(expert, lease.id, rating(3)).surplus
 
     def test_their_earlier_vote_cannot_be_changed_any_more(self, study, task, expert):

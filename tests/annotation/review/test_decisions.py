@@ -61,10 +61,8 @@ class TestBeforeADecision:
 
     def test_what_was_corrected_or_withdrawn_meanwhile_is_not_decided_again(self, study, task, expert):
         one = judged(expert, task)
-        assert (
-            code_of(adjudication.correct_item, expert, one.pk, corrections(one, version_id=0))
-            == "version_changed"
-        )
+        stale = corrections(one, version_id=0)
+        assert code_of(adjudication.correct_item, expert, one.pk, stale) == "version_changed"
         item = task.item_version.item
         withdraw(item)
         one.refresh_from_db()
@@ -127,14 +125,9 @@ class TestCorrecting:
         item = version.item
         item.refresh_from_db()
         assert (item.current_version, version.number, version.created_by) == (version, 2, expert)
-        assert (version.question, version.reference, version.transcript) == (
-            "What rings?",
-            "A bell.",
-            "ding\ndong",
-        )
-        record = ItemRecord(
-            "a", {"question": "What rings?", "reference": "A bell.", "transcript": "ding\ndong"}
-        )
+        stored = {"question": "What rings?", "reference": "A bell.", "transcript": "ding\ndong"}
+        assert {name: getattr(version, name) for name in stored} == stored
+        record = ItemRecord("a", stored)
         assert version.content_sha256 == content_sha256(record, {})
         rows = Correction.objects.order_by("pk").values_list("field", "before", "after", "reason", "origin")
         assert list(rows) == [
@@ -166,13 +159,9 @@ class TestCorrecting:
         assert {mark.judgment_id for mark in Exclusion.objects.all()} == {judgment.pk for judgment in said}
         true_counters(study)
 
-    def test_the_experts_own_judgment_is_no_ones_to_exclude(self, task, expert):
-        one = judged(expert, task)
-        adjudication.correct_item(expert, one.pk, corrections(one))
-        one.blind_judgment.refresh_from_db()
-        assert not one.blind_judgment.excluded
-
-    def test_what_somebody_excluded_before_keeps_their_reason(self, study, task, expert):
+    def test_what_somebody_excluded_before_keeps_their_reason_and_the_experts_own_stays(
+        self, study, task, expert
+    ):
         said = give(factories.member(study), task)
         exclusions.exclude_or_restore(
             Judgment.objects.filter(pk=said.pk), study=study, action="exclude", reason="careless", actor=None
@@ -180,6 +169,8 @@ class TestCorrecting:
         one = judged(expert, task)
         adjudication.correct_item(expert, one.pk, corrections(one))
         assert [mark.reason for mark in said.exclusions.all()] == ["careless"]
+        one.blind_judgment.refresh_from_db()
+        assert not one.blind_judgment.excluded
         true_counters(study)
 
     def test_a_task_that_nobody_met_moves_along(self, study, task, expert):
@@ -242,20 +233,20 @@ class TestCorrecting:
         assert successor(new).external_id == "pair~v3"
         true_counters(study)
 
-    def test_a_paused_study_stays_paused(self, study, task, expert):
+    def test_a_paused_study_stays_paused_and_what_follows_is_told_of_the_version(
+        self, study, task, expert, monkeypatch
+    ):
+        followed = []
+        monkeypatch.setattr(
+            hooks, "run_after_correction", lambda version, **how: followed.append((version, how))
+        )
         study.state = "paused"
         study.save(update_fields=["state"])
         one = judged(expert, task)
-        adjudication.correct_item(expert, one.pk, corrections(one))
+        version = adjudication.correct_item(expert, one.pk, corrections(one))
         study.refresh_from_db()
         assert (study.state, successor(task).state) == ("paused", Task.State.READY)
-
-    def test_what_follows_is_told_of_the_version_last_of_all(self, task, expert, monkeypatch):
-        told = []
-        monkeypatch.setattr(hooks, "run_after_correction", lambda version, **how: told.append((version, how)))
-        one = judged(expert, task)
-        version = adjudication.correct_item(expert, one.pk, corrections(one))
-        assert told == [(version, {"rewrite": False, "actor": expert})]
+        assert followed == [(version, {"rewrite": False, "actor": expert})]
 
     def test_cases_of_other_versions_are_superseded(self, study, task, expert):
         one = judged(expert, task)

@@ -35,9 +35,15 @@ def only(study, rule: str, **values):
     return study
 
 
+def beside(task: Task) -> Task:
+    """Another task of the same item."""
+    return Task.objects.create(
+        study=task.study, item_version=task.item_version, external_id="a2", overlap=2, shuffle_key=0.5
+    )
+
+
 def evidence(study, name: str) -> dict:
-    reason = CaseReason.objects.get(case__study=study, case__item__external_id=name)
-    return reason.evidence
+    return CaseReason.objects.get(case__study=study, case__item__external_id=name).evidence
 
 
 def flagged(study) -> list[str]:
@@ -58,17 +64,10 @@ class TestCodes:
         assert (found["n_raters"], found["n_judgments"], found["tasks"]) == (2, 2, [task.pk])
         assert ReviewCase.objects.get().priority == pytest.approx(0.75)
 
-    @pytest.mark.parametrize(
-        "fields",
-        [
-            {"effective": False},
-            {"excluded": True},
-            {"surplus": True, "effective": False},
-            {"origin": Judgment.Origin.EXPERT},
-        ],
-    )
-    def test_what_does_not_count_flags_nothing(self, study, fields):
-        vote(factories.rating_task(study, "a"), 1, codes=("R",), **fields)
+    def test_what_does_not_count_flags_nothing(self, study):
+        out = ({"effective": False}, {"excluded": True}, {"surplus": True, "effective": False})
+        for n, fields in enumerate((*out, {"origin": Judgment.Origin.EXPERT})):
+            vote(factories.rating_task(study, f"task-{n}"), 1, codes=("R",), **fields)
         assert flagged(study) == []
 
     def test_only_the_chosen_codes_and_enough_raters_flag(self, study):
@@ -83,9 +82,7 @@ class TestCodes:
     def test_one_rater_is_one_however_many_answers_they_flag(self, study):
         only(study, "codes", min_raters=2)
         task = factories.rating_task(study, "a")
-        second = Task.objects.create(
-            study=study, item_version=task.item_version, external_id="a2", overlap=2, shuffle_key=0.5
-        )
+        second = beside(task)
         rater = factories.rater(study)
         for one in (task, second):
             vote(one, codes=("A",), rater=rater)
@@ -94,9 +91,7 @@ class TestCodes:
     def test_the_task_with_the_most_codes_is_judged_blind(self, study):
         only(study, "codes")
         task = factories.rating_task(study, "a")
-        worse = Task.objects.create(
-            study=study, item_version=task.item_version, external_id="a2", overlap=2, shuffle_key=0.5
-        )
+        worse = beside(task)
         vote(task, codes=("A",))
         vote(worse, codes=("A",))
         vote(worse, codes=("R",))
@@ -115,22 +110,24 @@ class TestDisagreement:
         assert (found["question"], found["n"], found["mean"], found["variance"]) == ("correctness", 2, 2, 2)
         assert found["strength"] == 0.25
 
-    def test_other_scales_are_stretched_to_1_to_5(self):
-        study = factories.StudyFactory(preset="mushra")
-        only(study, "disagreement")
-        for name, given in (("little", (50, 70)), ("much", (50, 90))):
-            votes(factories.comparison_task(study, name), *given)
-        assert flagged(study) == ["much"]
-        assert evidence(study, "much")["variance_on_5"] == pytest.approx(1.28)
-
-    def test_split_votes_flag_from_the_share_of_the_minority_on(self):
-        study = factories.StudyFactory(preset="cmi-pref")
-        only(study, "disagreement")
-        for name, given in (("2-1", (1, 1, 2)), ("3-2", (1, 1, 1, 2, 2)), ("1-1", (1, 2))):
-            votes(factories.comparison_task(study, name), *given)
-        assert flagged(study) == ["3-2"]
-        found = evidence(study, "3-2")
-        assert (found["votes"], found["minority"]) == ({"1": 3, "2": 2}, pytest.approx(0.4))
+    @pytest.mark.parametrize(
+        ("preset", "votes_by_name", "flags", "expected"),
+        [
+            # Other scales are stretched to 1 to 5.
+            ("mushra", {"little": (50, 70), "much": (50, 90)}, "much", {"variance_on_5": pytest.approx(1.28)}),
+            # Split votes flag from the share of the minority on.
+            (
+                "cmi-pref", {"2-1": (1, 1, 2), "3-2": (1, 1, 1, 2, 2), "1-1": (1, 2)}, "3-2",
+                {"votes": {"1": 3, "2": 2}, "minority": pytest.approx(0.4)},
+            ),
+        ],
+    )  # fmt: skip
+    def test_votes_that_lie_far_apart_flag_on_any_scale(self, preset, votes_by_name, flags, expected):
+        study = only(factories.StudyFactory(preset=preset), "disagreement")
+        for name, values in votes_by_name.items():
+            votes(factories.comparison_task(study, name), *values)
+        assert flagged(study) == [flags]
+        assert expected.items() <= evidence(study, flags).items()
 
     def test_experts_own_judgments_are_not_disagreement(self, study):
         only(study, "disagreement")

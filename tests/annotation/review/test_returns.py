@@ -74,9 +74,8 @@ class TestToARater:
         other = factories.member(study)
         second = give(other, task)
         one = judged(expert, task)
-        first, last = returns.return_to_rater(
-            expert, one.pk, [said.client_id, second.client_id], "Look again."
-        )
+        asked = [said.client_id, second.client_id]
+        first, last = returns.return_to_rater(expert, one.pk, asked, "Look again.")
         returns.keep_judgment(user, first.pk)
         assert fresh(one).state == "returned"
         returns.keep_judgment(other, last.pk)
@@ -88,10 +87,8 @@ class TestToARater:
     def test_who_cannot_be_asked_is_named_with_the_reason_and_nothing_is_returned(
         self, study, task, expert, user, said
     ):
-        imported, left = (
-            vote(Task.objects.get(pk=task.pk), 2.0),
-            give(leaver := factories.member(study), task),
-        )
+        imported = vote(Task.objects.get(pk=task.pk), 2.0)
+        left = give(leaver := factories.member(study), task)
         Membership.objects.filter(user=leaver).delete()
         one = judged(expert, task)
         own = one.blind_judgment.client_id
@@ -100,9 +97,7 @@ class TestToARater:
         assert list(found) == ["judgments[1]", "judgments[2]", "judgments[3]", "judgments[4]"]
         assert "imported" in found["judgments[2]"]
         assert list(problems_of(returns.return_to_rater, expert, one.pk, [], "Look.")) == ["judgments"]
-        assert list(problems_of(returns.return_to_rater, expert, one.pk, [said.client_id], " ")) == [
-            "comment"
-        ]
+        assert "comment" in problems_of(returns.return_to_rater, expert, one.pk, [said.client_id], " ")
         assert not Return.objects.exists()
         assert fresh(one).state == "claimed"
 
@@ -128,9 +123,8 @@ class TestToARater:
         one = judged(expert, task)
         returns.return_to_rater(expert, one.pk, [said.client_id], "Look.")
         cases.claim(expert, one.pk)
-        assert list(problems_of(returns.return_to_rater, expert, one.pk, [said.client_id], "Again.")) == [
-            "judgments[0]"
-        ]
+        found = problems_of(returns.return_to_rater, expert, one.pk, [said.client_id], "Again.")
+        assert list(found) == ["judgments[0]"]
 
     def test_nobody_returns_what_they_have_not_judged(self, task, expert, said):
         one = claimed(expert, task)

@@ -39,7 +39,10 @@ def is_over(user, case) -> bool:
     return code_of(adjudication.undo_decision, user, case.pk) == "undo_over"
 
 
-def corrected(expert, task, **wanted) -> ReviewCase:
+def corrected(expert, task, *, voted: bool = False, **wanted) -> ReviewCase:
+    """A case decided by a correction, of a task that a rater had judged where it was `voted` on."""
+    if voted:
+        give(factories.member(task.study), task)
     one = judged(expert, task)
     adjudication.correct_item(expert, one.pk, corrections(one, **wanted))
     return ReviewCase.objects.get(pk=one.pk)
@@ -75,8 +78,7 @@ def test_a_correction_taken_back_leaves_everything_as_it_was(study, task, expert
 
 
 def test_what_was_said_of_the_retracted_version_leaves_the_count(study, task, expert):
-    give(factories.member(study), task)
-    one = corrected(expert, task)
+    one = corrected(expert, task, voted=True)
     new = Task.objects.get(replaces=task)
     said = give(factories.member(study), new)
     lease = leased(late := factories.member(study), new)
@@ -110,8 +112,7 @@ def test_tasks_that_moved_move_back_or_are_replaced_once_they_were_met(study, ta
 
 
 def test_it_can_be_corrected_again_and_taken_back_again(study, task, expert):
-    give(factories.member(study), task)
-    one = corrected(expert, task)
+    one = corrected(expert, task, voted=True)
     adjudication.undo_decision(expert, one.pk)
     adjudication.correct_item(expert, one.pk, corrections(one, texts={"question": "What else rings?"}))
     new = Task.objects.get(replaces=task, state=READY)
@@ -138,10 +139,8 @@ def test_what_somebody_excluded_while_it_was_set_aside_stays_out(study, task, ex
     true_counters(study)
     assert marked(study, said, "restore") == exclusions.ExclusionOutcome(1, 0, 0)
     said.refresh_from_db()
-    assert (said.excluded, [mark.reason for mark in said.exclusions.order_by("pk")][1:]) == (
-        False,
-        ["careless", "careless"],
-    )
+    assert not said.excluded
+    assert [mark.reason for mark in said.exclusions.order_by("pk")][1:] == ["careless", "careless"]
     true_counters(study)
 
 
@@ -171,8 +170,7 @@ def test_nobody_restores_what_the_review_keeps_out_but_undoing_does(study, task,
 
 
 def test_what_was_said_of_a_retracted_version_is_not_restored(study, task, expert):
-    give(factories.member(study), task)
-    one = corrected(expert, task)
+    one = corrected(expert, task, voted=True)
     said = give(factories.member(study), Task.objects.get(replaces=task))
     adjudication.undo_decision(expert, one.pk)
     marked(study, said, "exclude")
@@ -182,8 +180,7 @@ def test_what_was_said_of_a_retracted_version_is_not_restored(study, task, exper
 
 
 def test_answers_written_for_the_retracted_version_go_with_it(study, task, expert):
-    give(factories.member(study), task)
-    one = corrected(expert, task, rewrite_answers=True)
+    one = corrected(expert, task, voted=True, rewrite_answers=True)
     version = task.item_version.item.versions.get(number=2)
     system = System.objects.get(name="system-1")
     assert versions.lacks_answers(version) is False  # no writer here: its answers were carried over
@@ -270,15 +267,11 @@ def test_drafts_are_proposed_again_but_for_those_rejected(task, expert):
         drafts.store_proposal(named[field], text=f"A {field}.", provenance={})
     drafts.reject_draft(expert, named["reference"])
     texts = {"question": "A question."}
-    adjudication.correct_item(
-        expert, one.pk, corrections(one, texts=texts, drafts={"question": named["question"]})
-    )
+    began = {"question": named["question"]}
+    adjudication.correct_item(expert, one.pk, corrections(one, texts=texts, drafts=began))
     adjudication.undo_decision(expert, one.pk)
-    assert dict(Draft.objects.values_list("field", "state")) == {
-        "question": "proposed",
-        "rationale": "proposed",
-        "reference": "rejected",
-    }
+    states = dict(Draft.objects.values_list("field", "state"))
+    assert states == {"question": "proposed", "rationale": "proposed", "reference": "rejected"}
 
 
 def test_fine_and_withdrawn_are_taken_back_too(study, task, expert):
@@ -307,12 +300,15 @@ def test_the_window_ends_and_a_study_may_have_none(study, task, expert):
     assert is_over(expert, one)
 
 
-def test_only_who_decided_takes_it_back_and_only_what_is_decided(study, task, expert):
+def test_only_who_decided_takes_back_what_is_decided_until_a_rule_flags_the_item_anew(study, task, expert):
     one = judged(expert, task)
     assert is_over(expert, one)
     adjudication.approve_item(expert, one.pk)
     with pytest.raises(NotAllowed):
         adjudication.undo_decision(factories.member(study, "expert"), one.pk)
+    reviewing.case(task)
+    assert adjudication.undo_deadline(ReviewCase.objects.get(pk=one.pk)) is None
+    assert is_over(expert, one)
 
 
 def test_only_the_last_decision_about_an_item_is_taken_back(study, task, expert):
@@ -328,14 +324,6 @@ def test_only_the_last_decision_about_an_item_is_taken_back(study, task, expert)
     assert (two.state, two.decision) == ("resolved", "superseded")
 
 
-def test_a_rule_that_flagged_the_item_anew_keeps_the_decision(task, expert):
-    one = judged(expert, task)
-    adjudication.approve_item(expert, one.pk)
-    reviewing.case(task)
-    assert adjudication.undo_deadline(ReviewCase.objects.get(pk=one.pk)) is None
-    assert is_over(expert, one)
-
-
 def test_who_met_the_version_again_is_no_more_barred_than_before(study, task, expert):
     user = factories.member(study)
     leases.give_back(user, leased(user, task).pk)
@@ -348,8 +336,7 @@ def test_who_met_the_version_again_is_no_more_barred_than_before(study, task, ex
 def test_whoever_reviewed_the_retracted_version_learns_and_judges_nothing_of_the_one_before(
     study, task, expert
 ):
-    give(factories.member(study), task)
-    one, other = corrected(expert, task), factories.member(study, "expert")
+    one, other = corrected(expert, task, voted=True), factories.member(study, "expert")
     item = task.item_version.item
     judged(other, Task.objects.get(replaces=task))
     assert access.item_in_review_queue(other, study.slug, item.pk).votes_up_to == 2
@@ -361,8 +348,8 @@ def test_whoever_reviewed_the_retracted_version_learns_and_judges_nothing_of_the
 
 
 def test_who_met_the_retracted_version_does_not_meet_the_next(study, task, expert):
-    give(factories.member(study), task)
-    one, user, other = corrected(expert, task), factories.member(study), factories.member(study, "expert")
+    one, user = corrected(expert, task, voted=True), factories.member(study)
+    other = factories.member(study, "expert")
     give(user, new := Task.objects.get(replaces=task))
     two = judged(other, new)
     adjudication.correct_item(other, two.pk, corrections(two, texts={"question": "Which rings?"}))
