@@ -45,26 +45,28 @@ def test_a_file_reads_like_its_signal(tmp_path: Path) -> None:
     assert inspect(source).loudness_lufs == pytest.approx(-23.0, abs=0.1)
 
 
-def test_mono_reads_as_the_same_signal_in_both_ears() -> None:
+def test_mono_reads_as_the_same_signal_in_both_ears_and_one_silent_ear_3_db_less() -> None:
     mono = measured(sine(seconds=5, channels=1)).loudness_lufs
     assert mono == pytest.approx(-23.0, abs=0.1)
     assert mono == measured(sine(seconds=5, channels=2)).loudness_lufs
-
-
-def test_one_silent_ear_reads_3_db_less() -> None:
     one_sided = sine(seconds=5)
     one_sided[1] = 0
     assert measured(one_sided).loudness_lufs == pytest.approx(-26.01, abs=0.05)
 
 
-def test_loudness_needs_one_complete_block() -> None:
-    assert measured(sine(seconds=0.4)).loudness_lufs == pytest.approx(-23.0, abs=0.1)
-    assert measured(sine(seconds=0.4)[:, :-1]).loudness_lufs is None
-
-
-def test_what_lies_below_the_absolute_gate_has_no_loudness() -> None:
-    assert measured(sine(dbfs=-69, seconds=2)).loudness_lufs == pytest.approx(-69.0, abs=0.1)
-    assert measured(sine(dbfs=-71, seconds=2)).loudness_lufs is None
+@pytest.mark.parametrize(
+    ("samples", "lufs"),
+    [
+        (sine(seconds=0.4), -23.0),
+        (sine(seconds=0.4)[:, :-1], None),  # no complete block
+        (sine(dbfs=-69, seconds=2), -69.0),
+        (sine(dbfs=-71, seconds=2), None),  # below the absolute gate
+    ],
+)
+def test_loudness_needs_one_complete_block_above_the_absolute_gate(
+    samples: Floats, lufs: float | None
+) -> None:
+    assert measured(samples).loudness_lufs == (lufs and pytest.approx(lufs, abs=0.1))
 
 
 def test_nothing_at_all_has_neither_loudness_nor_peak() -> None:
@@ -102,12 +104,8 @@ def test_a_file_whose_samples_peak_at_minus_6_can_truly_peak_3_db_higher(tmp_pat
     assert -3.0 - 0.4 <= peak <= -3.0 + 0.2
 
 
-def test_quiet_peaks_are_read_as_finely_as_loud_ones() -> None:
-    peak = measured(faded(sine(997, dbfs=-60.3))).true_peak_dbtp
-    assert peak == pytest.approx(-60.3, abs=0.05)
-
-
-def test_a_peak_on_the_last_sample_counts() -> None:
+def test_quiet_peaks_are_read_as_finely_as_loud_ones_and_one_on_the_last_sample_counts() -> None:
+    assert measured(faded(sine(997, dbfs=-60.3))).true_peak_dbtp == pytest.approx(-60.3, abs=0.05)
     samples = np.zeros((2, RATE))
     samples[1, -1] = 0.5
     assert measured(samples).true_peak_dbtp == pytest.approx(-6.02, abs=0.3)

@@ -74,27 +74,18 @@ def test_depth_and_channels_come_through(written, bits, channels):
 
 
 def test_any_range_is_a_slice_of_the_whole(written):
-    path, _ = written(2 * PART_SAMPLES + 9)
+    n_samples = 2 * PART_SAMPLES + 9
+    path, _ = written(n_samples)
     offsets = offsets_of(path)
+    sizes = padded_sizes([offsets])
 
     def read(start: int, stop: int) -> bytes:
-        parts = PaddedParts(
-            path.open("rb"),
-            offsets=offsets,
-            n_samples=2 * PART_SAMPLES + 9,
-            sizes=padded_sizes([offsets]),
-        )
+        parts = PaddedParts(path.open("rb"), offsets=offsets, n_samples=n_samples, sizes=sizes)
         return b"".join(parts.read(start, min(stop, parts.size)))
 
-    whole = read(0, 1 << 40)
-    first = padded_sizes([offsets])[0]
-    for start, stop in [
-        (0, 1),
-        (first - 1, first),
-        (first, first + 1),
-        (first - 3, first + 3),
-        (5, len(whole)),
-    ]:
+    whole, first = read(0, 1 << 40), sizes[0]
+    edges = [(0, 1), (first - 1, first), (first, first + 1), (first - 3, first + 3), (5, len(whole))]
+    for start, stop in edges:
         assert read(start, stop) == whole[start:stop]
 
 
@@ -104,16 +95,10 @@ def test_clips_of_one_task_have_parts_of_one_size():
     assert all(size >= PART_HEADER_BYTES for size in sizes)
 
 
-def test_no_clip_has_no_sizes():
+def test_no_clip_has_no_sizes_and_what_is_not_flac_or_does_not_fit_is_refused():
     assert padded_sizes([]) == padded_sizes([[]]) == []
-
-
-def test_a_head_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="cannot be padded"):
         part_header(bytes(34), n_samples=1, n_frame_bytes=100, size=100)
-
-
-def test_what_is_not_flac_is_refused():
     parts = PaddedParts(io.BytesIO(b"RIFF" + bytes(100)), offsets=[0, 50], n_samples=1, sizes=[4096])
     with pytest.raises(ValueError, match="not a FLAC file"):
         list(parts.read(0, 10))

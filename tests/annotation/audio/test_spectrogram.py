@@ -59,19 +59,17 @@ def test_the_level_of_a_clip_does_not_show(drawn):
     assert np.abs(quiet.astype(int) - loud).max() <= 1
 
 
-def test_both_channels_show(drawn):
+def test_both_channels_show_and_silence_is_black(drawn):
     picture = drawn(np.concatenate([tone(300), tone(3000)]))
-    assert picture[row_of(300), 400] > 240
-    assert picture[row_of(3000), 400] > 240
-
-
-def test_silence_is_black(drawn):
+    assert picture[[row_of(300), row_of(3000)], 400].min() > 240
     assert not drawn(np.zeros((1, RATE))).any()
 
 
 @pytest.mark.parametrize("n", [4800, 4801, 100_003])
 def test_clips_of_any_length_fill_the_picture(drawn, n):
-    picture = drawn(np.random.default_rng(1).normal(0, 0.1, (2, n)))
+    noise = np.random.default_rng(1).normal(0, 0.1, (2, n))
+    picture = drawn(noise)
+    np.testing.assert_array_equal(drawn(noise), picture)
     assert (picture.max(axis=0) > 0).all()
     assert (picture[:, 50:-50].mean(axis=0) > 100).all()
 
@@ -84,8 +82,3 @@ def test_the_windows_of_a_long_clip_cover_all_of_it(drawn):
     lit = drawn(signal).max(axis=0) > 100
     for place in places:
         assert lit[int(place * WIDTH) - 1 : int(place * WIDTH) + 2].any()
-
-
-def test_the_same_clip_is_the_same_picture(drawn):
-    noise = np.random.default_rng(2).normal(0, 0.1, (1, RATE))
-    np.testing.assert_array_equal(drawn(noise), drawn(noise))

@@ -49,20 +49,14 @@ def refused(user, assignment, submission) -> list[str]:
     return [problem.field for problem in caught.value.problems]
 
 
-def test_a_vote_on_what_was_heard_is_stored_with_its_log_and_its_gains(pairs):
+def test_a_vote_on_what_was_heard_is_stored_with_its_log_and_the_gains_of_the_briefing(pairs):
     user, assignment = lease(pairs)
+    briefing = briefings.brief(assignment)
     judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH))
     judgment = Judgment.objects.get()
     assert judgment.telemetry == ENOUGH
-    by_slot = dict(zip(judgment.presentation, judgment.gains, strict=True))
-    assert by_slot == {0: -5.0, 1: -13.0}
-
-
-def test_the_gains_kept_are_those_of_the_briefing(pairs):
-    user, assignment = lease(pairs)
-    told = briefings.brief(assignment)
-    judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH))
-    assert Judgment.objects.get().gains == [part["clip"]["gain_db"] for part in told["candidates"]]
+    assert dict(zip(judgment.presentation, judgment.gains, strict=True)) == {0: -5.0, 1: -13.0}
+    assert judgment.gains == [part["clip"]["gain_db"] for part in briefing["candidates"]]
 
 
 @pytest.mark.parametrize(
@@ -82,14 +76,11 @@ def test_a_vote_on_what_was_not_heard_is_refused_and_changes_nothing(pairs, tele
     assert Assignment.objects.get().state == Assignment.State.OPEN
 
 
-def test_nobody_hears_more_than_there_was_time_for(pairs):
+def test_nobody_hears_more_than_there_was_time_for_and_a_late_vote_has_to_be_heard_too(pairs):
     user, assignment = lease(pairs, seconds_ago=15)
     assert refused(user, assignment, comparison(telemetry=ENOUGH)) == ["telemetry.heard"]
-
-
-def test_a_late_vote_has_to_be_heard_too(pairs):
-    user, assignment = lease(pairs)
-    Assignment.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    started = timezone.now() - timedelta(seconds=60)
+    Assignment.objects.update(leased_at=started, expires_at=timezone.now() - timedelta(seconds=1))
     leases.expire_due()
     assert refused(user, assignment, comparison()) != []
     judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH))
@@ -173,17 +164,12 @@ def answers() -> Study:
     return study
 
 
-def test_an_answer_that_can_be_judged_from_text_needs_no_listening(answers):
+def test_an_answer_that_can_be_judged_from_text_needs_no_listening_but_a_log_that_makes_sense(answers):
     user, assignment = lease(answers)
+    backwards = rating(4, telemetry={"heard": {"recording": [[5, 1]]}})
+    assert refused(user, assignment, backwards) == ["telemetry.heard.recording"]
     judgments.submit(user, assignment.pk, rating(4))
     assert Judgment.objects.get().gains is None
-
-
-def test_a_log_that_makes_no_sense_is_refused_there_too(answers):
-    user, assignment = lease(answers)
-    assert refused(user, assignment, rating(4, telemetry={"heard": {"recording": [[5, 1]]}})) == [
-        "telemetry.heard.recording"
-    ]
 
 
 def test_a_protocol_can_want_the_recording_heard(answers):
@@ -216,13 +202,10 @@ def test_a_briefing_says_what_must_be_heard_and_how_loud_it_is_played(pairs):
     }
 
 
-def test_a_task_without_pieces_to_hear_waits_for_no_instruction(answers):
+def test_a_task_without_pieces_to_hear_or_an_instruction_waits_for_none(pairs, answers):
     _, assignment = lease(answers)
-    told = briefings.brief(assignment)["listening"]
-    assert (told["instruction_seconds"], told["min_switches"]) == (0, 0)
-
-
-def test_a_task_without_an_instruction_has_none_to_wait_for(pairs):
+    listening = briefings.brief(assignment)["listening"]
+    assert (listening["instruction_seconds"], listening["min_switches"]) == (0, 0)
     task = factories.comparison_task(pairs, "bare", prompt="")
     pairs.tasks.exclude(pk=task.pk).update(state=Task.State.WITHDRAWN)
     _, assignment = lease(pairs)

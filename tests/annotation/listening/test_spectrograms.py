@@ -48,20 +48,13 @@ def test_every_clip_of_a_task_has_one_of_the_same_size(db):
     assert shown(assignment) == [True, True, True]
 
 
-def test_it_is_drawn_once(db, monkeypatch):
-    assignment = leased()
-    first = picture(assignment, "a")
-    monkeypatch.setattr(spectrograms, "spectrogram", lambda *a, **k: pytest.fail("drawn again"))
-    assert picture(assignment, "a") == first
-
-
 def kept() -> list[str]:
     folders, _ = default_storage.listdir("clips/spectrograms")
     names = [(folder, default_storage.listdir(f"clips/spectrograms/{folder}")[1]) for folder in folders]
     return [f"clips/spectrograms/{folder}/{name}" for folder, files in names for name in files]
 
 
-def test_two_who_ask_at_once_leave_one_file(db, monkeypatch):
+def test_it_is_drawn_once_and_two_who_ask_at_once_leave_one_file(db, monkeypatch):
     assignment = leased()
     draw = spectrograms.spectrogram
 
@@ -71,8 +64,10 @@ def test_two_who_ask_at_once_leave_one_file(db, monkeypatch):
         return draw(file, n_samples=n_samples)
 
     monkeypatch.setattr(spectrograms, "spectrogram", while_another_draws)
-    assert len(picture(assignment, "a")) == N_BYTES
-    assert len(kept()) == 1
+    drawn = picture(assignment, "a")
+    assert (len(drawn), len(kept())) == (N_BYTES, 1)
+    monkeypatch.setattr(spectrograms, "spectrogram", lambda *a, **k: pytest.fail("drawn again"))
+    assert picture(assignment, "a") == drawn
 
 
 @pytest.mark.parametrize("n_bytes", [0, N_BYTES - 1, N_BYTES + 1])
@@ -87,9 +82,15 @@ def test_a_file_that_is_not_whole_is_drawn_again_and_replaced(db, n_bytes):
     assert default_storage.open(name).read() == drawn
 
 
-def test_a_study_shows_none_unless_it_says_so(db):
+def test_there_is_none_unless_the_study_says_so_nor_of_what_is_not_there_or_was_given_back(db):
     assignment = leased(spectrogram=False)
     assert shown(assignment) == [False, False, False]
+    with pytest.raises(NotFound):
+        picture(assignment, "a")
+    assignment.task.study = coverage.set_listening_rules(assignment.task.study, actor=None, spectrogram=True)
+    with pytest.raises(NotFound):
+        picture(assignment, "c")
+    assignment.state = Assignment.State.RETURNED
     with pytest.raises(NotFound):
         picture(assignment, "a")
 
@@ -98,12 +99,3 @@ def test_a_study_shows_none_unless_it_says_so(db):
 def test_there_is_none_where_two_clips_are_one_sound(preset):
     rules = ListeningRules(spectrogram=True)
     assert not spectrograms.shows_spectrograms(protocols.preset(preset), rules)
-
-
-def test_there_is_none_of_a_clip_that_is_not_there_or_a_task_given_back(db):
-    assignment = leased()
-    with pytest.raises(NotFound):
-        picture(assignment, "c")
-    assignment.state = Assignment.State.RETURNED
-    with pytest.raises(NotFound):
-        picture(assignment, "a")

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study():
-    return factories.StudyFactory(preset="abx", overlap=8)
+    study = factories.StudyFactory(preset="abx", overlap=8)
+    factories.comparison_task(study, "pair")
+    return study
 
 
 def lease(study):
@@ -26,13 +28,11 @@ def lease(study):
 
 
 def test_x_is_one_of_the_two_and_every_four_raters_see_each_showing_once(study):
-    factories.comparison_task(study, "pair")
     shown = Counter(tuple(lease(study).presentation) for _ in range(8))
     assert shown == {(0, 1, 0): 2, (0, 1, 1): 2, (1, 0, 0): 2, (1, 0, 1): 2}
 
 
 def test_a_b_and_x_are_clips_with_links_of_their_own(study):
-    factories.comparison_task(study, "pair")
     briefing = briefings.brief(lease(study))
     clips = [candidate["clip"] for candidate in briefing["candidates"]]
     assert [candidate["label"] for candidate in briefing["candidates"]] == ["A", "B", "X"]
@@ -42,7 +42,6 @@ def test_a_b_and_x_are_clips_with_links_of_their_own(study):
 
 def test_nothing_in_the_briefing_tells_which_of_the_two_x_is(study):
     """Clips of one length look alike but for name and link: neither waveform, level nor size gives X away."""
-    factories.comparison_task(study, "pair")
     Clip.objects.filter(sha256=factories.clip("pair-1").sha256).update(loudness_lufs=-9.0, peaks=b"\x80\x7f")
     facts = [
         {name: value for name, value in candidate["clip"].items() if name not in ("name", "url")}
@@ -53,7 +52,6 @@ def test_nothing_in_the_briefing_tells_which_of_the_two_x_is(study):
 
 @pytest.mark.parametrize(("choice", "place"), [("A", 0), ("B", 1)])
 def test_an_answer_names_the_slot_that_was_shown_there(study, choice, place):
-    factories.comparison_task(study, "pair")
     user = factories.member(study)
     held = leases.lease_next(user, study.slug)[1]
     judgments.submit(user, held.id, Submission(uuid.uuid4(), [{"question": "x", "choice": choice}]))
@@ -63,7 +61,6 @@ def test_an_answer_names_the_slot_that_was_shown_there(study, choice, place):
 
 
 def test_the_clip_of_x_is_that_of_its_slot(study):
-    factories.comparison_task(study, "pair")
     held = Assignment.objects.get(pk=lease(study).id)
     clips = signed_clips.clips_by_name(held)
     assert clips["x"] == clips["ab"[held.presentation.index(held.presentation[2])]]

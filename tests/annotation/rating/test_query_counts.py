@@ -54,18 +54,14 @@ def test_the_hot_calls_ask_this_often(work, django_assert_num_queries, preset, n
         assert answer(me, body, preset).status_code == 201
 
 
-def test_a_rater_at_the_end_of_the_queue_begins_again_with_one_query_more(work, django_assert_num_queries):
+def test_a_rater_at_the_end_of_the_queue_asks_once_more_and_one_who_fetches_again_less(
+    work, django_assert_num_queries
+):
     me = work("orca")
     Rater.objects.update(cursor=1.0)
-    with django_assert_num_queries(8):
-        assert me.post("studies/s/next/").json()["assignment"] is not None
-
-
-def test_a_task_fetched_again_asks_less(work, django_assert_num_queries):
-    me = work("orca")
-    me.post("studies/s/next/")
-    with django_assert_num_queries(6):
-        assert me.post("studies/s/next/").json()["assignment"] is not None
+    for n_queries in (8, 6):
+        with django_assert_num_queries(n_queries):
+            assert me.post("studies/s/next/").json()["assignment"] is not None
 
 
 def queries(me, path: str) -> int:
