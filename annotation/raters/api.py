@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import page_of
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, Out, operation
 from annotation.listening import checks
 from annotation.models import ListeningCheck, Rater, RaterWithdrawal
 from annotation.raters import withdrawal
@@ -41,15 +41,10 @@ class WithdrawalOut(serializers.Serializer):
     withdrawn_at = serializers.DateTimeField()
 
 
-class RaterOut(serializers.Serializer):
-    pseudonym = serializers.CharField()
-    state = serializers.ChoiceField(Rater.State.choices)
-    origin = serializers.ChoiceField(Rater.Origin.choices)
-    n_judgments = serializers.IntegerField(help_text="That count: effective and not excluded.")
-    n_surplus = serializers.IntegerField()
-    n_skips = serializers.IntegerField()
-    last_judgment_at = serializers.DateTimeField(allow_null=True)
-    created_at = serializers.DateTimeField()
+class RaterOut(Out):
+    shape = Rater
+    shown = "pseudonym state origin n_judgments n_surplus n_skips last_judgment_at created_at"
+    notes = {"n_judgments": "That count: effective and not excluded."}
 
 
 class FinishedCheckOut(serializers.Serializer):

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api.authentication import Scope
-from annotation.api.serializers import In, Method, operation, problem_responses
+from annotation.api.serializers import In, Method, Out, operation, problem_responses
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
 from annotation.rating import briefings, judgments, leases, revisions
@@ -194,21 +194,17 @@ class AnswerOut(serializers.Serializer):
     text = serializers.CharField(required=False)
 
 
-class GivenOut(serializers.Serializer):
+class GivenOut(Out):
+    shape = revisions.OwnJudgment
+    shown = """
+        assignment client_id revision answers codes comment telemetry submitted_at changeable_until
+    """
+    notes = {
+        "telemetry": "The event log that came with it: a change may go on from there.",
+        "changeable_until": "Until then …/revisions/ takes another answer; null while an expert waits for one.",
+    }
     assignment = AssignmentOut()
-    client_id = serializers.UUIDField()
-    revision = serializers.IntegerField()
     answers = AnswerOut(many=True)
-    codes = serializers.ListField(child=serializers.CharField())
-    comment = serializers.CharField()
-    telemetry = serializers.DictField(
-        allow_null=True, help_text="The event log that came with it: a change may go on from there."
-    )
-    submitted_at = serializers.DateTimeField()
-    changeable_until = serializers.DateTimeField(
-        allow_null=True,
-        help_text="Until then …/revisions/ takes another answer; null while an expert waits for one.",
-    )
 
 
 def judgment_operation(

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import page_of
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, Out, operation
 from annotation.models import Answer, Exclusion, Judgment, TaskCandidate
 from annotation.raters.withdrawal import without_withdrawn
 from annotation.rating import exclusions
@@ -54,22 +54,18 @@ class ExclusionOut(serializers.Serializer):
     )
 
 
-class ExclusionMarkOut(serializers.Serializer):
+class ExclusionMarkOut(Out):
     """One mark; the last one of a judgment stands."""
 
-    id = serializers.IntegerField()
+    shape, shown = Exclusion, "id client_id rater action reason comment actor created_at"
     client_id = serializers.UUIDField(help_text="Of the judgment.")
     rater = serializers.CharField(allow_null=True, help_text="Pseudonym of who gave the judgment.")
-    action = serializers.ChoiceField(Exclusion.Action.choices)
-    reason = serializers.CharField()
-    comment = serializers.CharField()
     actor = serializers.CharField(
         source="actor_name",
         allow_null=True,
         help_text="The name of whoever runs the study or is no rater of it, a rater's pseudonym; null for a rater who "
         "has withdrawn, and where no account did it.",
     )
-    created_at = serializers.DateTimeField()
 
 
 class AnswerRowOut(serializers.Serializer):
@@ -88,8 +84,12 @@ class AnswerRowOut(serializers.Serializer):
         return None if answer.choice is None else CHOICES[Answer.Choice(answer.choice)]
 
 
-class JudgmentRowOut(serializers.Serializer):
-    client_id = serializers.UUIDField()
+class JudgmentRowOut(Out):
+    shape = Judgment
+    shown = """
+        client_id item task systems rater origin protocol_version revision effective excluded surplus presentation codes
+        comment started_at submitted_at answers
+    """
     item = serializers.CharField()
     task = serializers.CharField(source="task.external_id")
     systems = serializers.SerializerMethodField(help_text="In canonical order.")
@@ -98,17 +98,10 @@ class JudgmentRowOut(serializers.Serializer):
     )
     origin = serializers.SerializerMethodField()
     protocol_version = serializers.IntegerField(source="protocol_number")
-    revision = serializers.IntegerField()
-    effective = serializers.BooleanField()
-    excluded = serializers.BooleanField()
-    surplus = serializers.BooleanField()
     presentation = serializers.ListField(
         child=serializers.IntegerField(), allow_null=True, help_text="Indexes into `systems`, as shown."
     )
     codes = serializers.ListField(child=serializers.CharField())
-    comment = serializers.CharField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    submitted_at = serializers.DateTimeField()
     answers = AnswerRowOut(many=True)
 
     def get_systems(self, judgment: Judgment) -> list[str]:

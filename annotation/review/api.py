@@ -17,10 +17,10 @@ from annotation import access
 from annotation.api import paging
 from annotation.api.authentication import Scope
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, SettingsIn, TableField, operation, problem_responses
+from annotation.api.serializers import In, Out, SettingsIn, TableField, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.jobs.api import JobOut
-from annotation.models import ReviewCase, ReviewView, Study, User
+from annotation.models import Return, ReviewCase, ReviewView, Study, User
 from annotation.rating.api import AssignmentOut, judgment_operation, receipt_response, submission_of
 from annotation.review import adjudication, blind_judgments, cases, flagging, queue, returns, settings
 from annotation.review.flag_rules import KINDS, FlagRules
@@ -73,32 +73,25 @@ class ReviewViewIn(In):
     filters = FiltersIn(default=dict)
 
 
-class CaseRowOut(serializers.Serializer):
+class CaseRowOut(Out):
     """A case as the queue shows it: of the votes, only which rules fired."""
 
-    id = serializers.IntegerField()
-    item_id = serializers.IntegerField()
+    shape = queue.QueueRow
+    shown = "id item_id item title strata state decision rules assigned_to claimed_by is_mine n_returns created_at"
+    notes = {
+        "title": "The beginning of the item's question or prompt.",
+        "decision": "Empty until decided.",
+        "assigned_to": "Empty where it is anybody's.",
+        "claimed_by": "Empty where nobody is at it.",
+        "is_mine": "You are at it.",
+    }
     item = serializers.CharField(source="external_id")
-    title = serializers.CharField(help_text="The beginning of the item's question or prompt.")
-    strata = serializers.DictField()
-    state = serializers.CharField()
-    decision = serializers.CharField(help_text="Empty until decided.")
-    rules = serializers.ListField(child=serializers.CharField())
-    assigned_to = serializers.CharField(help_text="Empty where it is anybody's.")
-    claimed_by = serializers.CharField(help_text="Empty where nobody is at it.")
-    is_mine = serializers.BooleanField(help_text="You are at it.")
-    n_returns = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
 
 
-class QueueCountsOut(serializers.Serializer):
+class QueueCountsOut(Out):
     """How many cases; 1000 means that many or more."""
 
-    open = serializers.IntegerField()
-    claimed = serializers.IntegerField()
-    returned = serializers.IntegerField()
-    resolved = serializers.IntegerField()
-    mine = serializers.IntegerField(help_text="Unresolved ones that were given to you.")
+    shape, notes = queue.QueueCounts, {"mine": "Unresolved ones that were given to you."}
 
 
 class QueueOut(PageOut):
@@ -121,12 +114,9 @@ class AssignedOut(serializers.Serializer):
     changed = serializers.IntegerField()
 
 
-class ReviewViewOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    shared = serializers.BooleanField()
+class ReviewViewOut(Out):
+    shape, shown = ReviewView, "id name shared mine filters"
     mine = serializers.BooleanField()
-    filters = serializers.DictField()
 
 
 class ReviewViewsOut(serializers.Serializer):
@@ -405,23 +395,20 @@ class ReviewRulesIn(FlagsIn, SettingsIn):
     declaration = ReviewSettings
 
 
-class ReviewRulesOut(serializers.Serializer):
-    undo_minutes = serializers.IntegerField()
-    claim_minutes = serializers.IntegerField()
-    same_raters = serializers.BooleanField()
-    pool_votes = serializers.IntegerField()
+class ReviewRulesOut(Out):
+    shape = ReviewSettings
     flags = serializers.DictField(
         child=serializers.DictField(), help_text="Every rule with all of its settings."
     )
 
 
-class RuleCountOut(serializers.Serializer):
-    rule = serializers.CharField()
-    n_items = serializers.IntegerField(help_text="Items that it finds now.")
-    n_new = serializers.IntegerField(help_text="Those of them without this reason on a case yet.")
-    examples = serializers.ListField(
-        child=serializers.CharField(), help_text="Names of a few, new ones first."
-    )
+class RuleCountOut(Out):
+    shape = flagging.RuleCount
+    notes = {
+        "n_items": "Items that it finds now.",
+        "n_new": "Those of them without this reason on a case yet.",
+        "examples": "Names of a few, new ones first.",
+    }
 
 
 class RulesPreviewOut(serializers.Serializer):
@@ -475,13 +462,12 @@ def _rules_out(study: Study) -> dict[str, Any]:
 MAX_RETURNED = 200
 
 
-class ReturnedRowOut(serializers.Serializer):
+class ReturnedRowOut(Out):
     """Your answer is at …/assignments/{assignment}/judgment/; change it at …/revisions/, or keep it here."""
 
-    id = serializers.IntegerField()
+    shape, shown = Return, "id assignment comment created_at"
+    notes = {"comment": "What to look at."}
     assignment = serializers.UUIDField(source="assignment_id")
-    comment = serializers.CharField(help_text="What to look at.")
-    created_at = serializers.DateTimeField()
 
 
 class ReturnedOut(serializers.Serializer):
