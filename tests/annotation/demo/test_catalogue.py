@@ -30,19 +30,12 @@ def test_lyrics_are_shown_whole_and_sung_by_the_syllable() -> None:
     assert prompt.brief.syllables[1] == ("car", "ry", "me", "home", "to", "night.")
 
 
-def test_the_four_kinds_of_prompt_are_all_there() -> None:
+def test_kinds_of_prompts_held_out_ones_and_meetings_of_systems_are_balanced() -> None:
     kinds = Counter((bool(prompt.lyrics), prompt.reference is not None) for prompt in PROMPTS)
     assert kinds == {(False, False): 15, (True, False): 4, (False, True): 3, (True, True): 2}
-
-
-def test_a_quarter_of_the_prompts_is_held_out() -> None:
     assert Counter(prompt.split for prompt in PROMPTS) == {"train": 18, "test": 6}
-
-
-def test_every_pair_of_systems_meets_about_equally_often() -> None:
     met = Counter(pair for _, names in contests(PROMPTS) for pair in combinations(names, 2))
-    assert met.total() == 48
-    assert len(met) == 10
+    assert (met.total(), len(met)) == (48, 10)
     assert set(met.values()) <= {4, 5, 6}
 
 

@@ -27,20 +27,19 @@ def written(comparison: Comparison, *, seed: int, first: bool = True) -> str | N
     return evidence(DILIGENT, comparison, aligned_first=first, musical_first=first, rng=stream)
 
 
-def test_evidence_is_one_to_three_sentences(comparisons: list[Comparison]) -> None:
+def test_evidence_is_one_to_three_varied_sentences_with_timestamps_within_the_clip(
+    comparisons: list[Comparison],
+) -> None:
     texts = [written(c, seed=seed) for c in comparisons for seed in range(20)]
+    assert len(set(texts[:20])) >= 5
     for text in (text for text in texts if text is not None):
         assert 1 <= text.count(".") <= 3
         assert text[0].isupper()
         assert text.endswith(".")
         assert "{" not in text
-
-
-def test_a_timestamp_lies_within_the_clip(comparisons: list[Comparison]) -> None:
-    texts = [written(c, seed=seed) or "" for c in comparisons for seed in range(20)]
-    stamps = [int(second) for text in texts for second in re.findall(r"0:(\d\d)", text)]
-    assert stamps
-    assert max(stamps) <= 8
+    stamps = [int(second) for text in texts for second in re.findall(r"0:(\d\d)", text or "")]
+    assert 0 < max(stamps) <= 8
+    assert [timestamp(seconds) for seconds in (0.2, 3.9, 61.0)] == ["0:00", "0:03", "1:01"]
 
 
 def test_praise_is_never_given_for_what_is_wrong(comparisons: list[Comparison]) -> None:
@@ -58,12 +57,3 @@ def test_the_evidence_names_a_failure_of_the_side_that_lost(comparisons: list[Co
     slow = next(c for c in comparisons if "wrong_tempo" in c.b.failures and not c.a.failures)
     texts = [written(slow, seed=seed) or "" for seed in range(20)]
     assert any("bpm instead of" in text or "much too" in text for text in texts)
-
-
-def test_wording_varies(comparisons: list[Comparison]) -> None:
-    assert len({written(comparisons[0], seed=seed) for seed in range(20)}) >= 5
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.2, "0:00"), (3.9, "0:03"), (61.0, "1:01")])
-def test_a_timestamp_reads_minutes_and_seconds(seconds: float, text: str) -> None:
-    assert timestamp(seconds) == text

@@ -47,25 +47,17 @@ def test_votes_follow_the_rater_s_probability(rater: Rater, difference: float) -
     assert share_of_first(rater, difference=difference) == pytest.approx(expected, abs=0.032)
 
 
-def test_agreement_with_the_truth_grows_with_the_gap() -> None:
+def test_agreement_with_the_truth_and_confidence_grow_with_the_gap_most_of_all_for_the_careful() -> None:
     shares = [share_of_first(CAREFUL, difference=gap) for gap in (0.25, 0.75, 1.5, 3.0)]
     assert shares == sorted(shares)
     assert shares[-1] - shares[0] > 0.3
-
-
-def test_the_careless_rater_is_the_least_reliable() -> None:
+    means = []
+    for gap in (0.0, 3.0):
+        stream = rng(3)
+        means.append(np.mean([choose(CAREFUL, difference=gap, rng=stream).confidence for _ in range(2000)]))
+    assert means[0] < 3 < means[1]
     right = {rater.name: share_of_first(rater, difference=-2.0) for rater in RATERS}
     assert max(right, key=lambda name: right[name]) == CARELESS.name  # the second clip is better
-
-
-def test_confidence_grows_with_the_gap() -> None:
-    def mean_confidence(difference: float) -> float:
-        stream = rng(3)
-        return float(
-            np.mean([choose(CAREFUL, difference=difference, rng=stream).confidence for _ in range(2000)])
-        )
-
-    assert mean_confidence(0.0) < 3 < mean_confidence(3.0)
 
 
 @pytest.mark.parametrize("rater", RATERS, ids=lambda rater: rater.name)
@@ -83,14 +75,11 @@ def test_a_careful_rater_stays_near_the_truth() -> None:
     assert np.mean([abs(rating - 4) <= 1 for rating in ratings]) == 1.0
 
 
-def test_work_is_shared_evenly_and_nobody_gets_a_unit_twice() -> None:
+def test_work_is_shared_evenly_half_is_judged_fully_a_fifth_partly_and_the_rest_waits() -> None:
     chosen = allocate([3] * 20 + [1] * 7 + [0] * 5, rng=rng(3))
     assert [len(set(raters)) for raters in chosen] == [3] * 20 + [1] * 7 + [0] * 5
     load = [sum(rater in raters for raters in chosen) for rater in RATERS]
     assert max(load) - min(load) <= 1
-
-
-def test_half_is_judged_fully_a_fifth_partly_and_the_rest_waits() -> None:
     counts = judged_counts(50, overlap=3, rng=rng(3))
     assert sorted(counts) == [0] * 15 + [1] * 5 + [2] * 5 + [3] * 25
 

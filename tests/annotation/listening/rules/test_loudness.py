@@ -22,54 +22,33 @@ measured = st.builds(lambda lufs, crest: ClipLevel(lufs, lufs + crest), decibels
 unmeasurable = st.builds(ClipLevel, st.none(), st.none() | st.floats(-120.0, 3.0))
 
 
-@pytest.mark.parametrize(
-    ("levels", "expected"),
-    [
-        ([ClipLevel(-10.0, -0.5), ClipLevel(-14.0, -1.0)], [-13.0, -9.0]),  # two loud masters come down
-        ([ClipLevel(-30.0, -12.0), ClipLevel(-23.0, -6.0)], [7.0, 0.0]),  # a quiet one has room to come up
-        (
-            [ClipLevel(-30.0, -4.0), ClipLevel(-12.0, -0.1)],
-            [3.0, -15.0],
-        ),  # it reaches -27 only, so both play at -27
-        ([ClipLevel(-23.0, 1.5)], [-2.5]),  # alone, but its peak is too high
-        (
-            [ClipLevel(-20.0, -5.0), ClipLevel(-26.0, -20.0), ClipLevel(-35.0, -8.0)],
-            [-8.0, -2.0, 7.0],
-        ),  # a reference too
-    ],
-)
-def test_clips_of_one_task_are_played_at_one_loudness(levels, expected):
-    assert matching_gains(levels) == expected
+def level(lufs: float | None, peak: float | None) -> ClipLevel:
+    return ClipLevel(lufs, peak)
 
 
 @pytest.mark.parametrize(
-    ("levels", "expected"),
+    ("levels", "gains"),
     [
-        (
-            [ClipLevel(-10.0, -0.5), ClipLevel(None, None)],
-            [-13.0, -13.0],
-        ),  # silence beside music: as the music
-        (
-            [ClipLevel(-40.0, -20.0), ClipLevel(None, -90.0)],
-            [17.0, 0.0],
-        ),  # noise beside quiet music stays as it is
-        (
-            [ClipLevel(-23.0, -6.0), ClipLevel(None, 2.0)],
-            [0.0, -3.0],
-        ),  # a short click: its peak is all there is
-        ([ClipLevel(None, None), ClipLevel(None, -5.0)], [0.0, 0.0]),
+        pytest.param([level(-10.0, -0.5), level(-14.0, -1.0)], [-13.0, -9.0], id="two loud masters come down"),
+        pytest.param([level(-30.0, -12.0), level(-23.0, -6.0)], [7.0, 0.0], id="a quiet one has room to come up"),
+        pytest.param([level(-30.0, -4.0), level(-12.0, -0.1)], [3.0, -15.0], id="as high as the quiet one reaches"),
+        pytest.param([level(-23.0, 1.5)], [-2.5], id="alone, but its peak is too high"),
+        pytest.param(
+            [level(-20.0, -5.0), level(-26.0, -20.0), level(-35.0, -8.0)], [-8.0, -2.0, 7.0], id="a reference too"
+        ),
+        pytest.param([level(-10.0, -0.5), level(None, None)], [-13.0, -13.0], id="silence as the music beside it"),
+        pytest.param([level(-40.0, -20.0), level(None, -90.0)], [17.0, 0.0], id="noise is not dug up"),
+        pytest.param([level(-23.0, -6.0), level(None, 2.0)], [0.0, -3.0], id="of a click the peak is all there is"),
+        pytest.param([level(None, None), level(None, -5.0)], [0.0, 0.0], id="nothing that can be measured"),
+        pytest.param([], [], id="no clip"),
     ],
-)
-def test_a_clip_that_cannot_be_measured_is_never_louder_than_it_was(levels, expected):
-    assert matching_gains(levels) == expected
+)  # fmt: skip
+def test_clips_of_one_task_are_played_at_one_loudness_and_nothing_is_dug_up(levels, gains):
+    assert matching_gains(levels) == gains
 
 
 def test_nothing_is_changed_where_loudness_itself_is_judged():
     assert matching_gains([ClipLevel(-8.0, 1.0), ClipLevel(-30.0, None)], match=False) == [0.0, 0.0]
-
-
-def test_no_clip_has_no_gain():
-    assert matching_gains([]) == []
 
 
 @given(st.lists(measured, min_size=1, max_size=5))
