@@ -578,24 +578,15 @@ def test_everybody_hears_what_the_row_says(people, world):
     assert faults == []
 
 
-def test_another_studys_objects_are_not_there(people, world, elsewhere):
-    faults, theirs = [], objects(elsewhere)
-    for row in ABOUT_AN_OBJECT:
+@pytest.mark.parametrize("name", ["its own", "the own study's"])
+def test_another_studys_objects_are_not_there_under_any_studys_name(people, world, elsewhere, name):
+    faults, theirs, rows, allowed = [], objects(elsewhere), ABOUT_AN_OBJECT, {404}
+    if name == "the own study's":
+        theirs, rows, allowed = {**theirs, "slug": world.study.slug}, BELOW_A_STUDY, {403, 404}
+    for row in rows:
         for actor in INSIDERS:
             response = call(people[actor], row, path_of(row, theirs), elsewhere)
-            wrong = fault(response, {401 if actor == "anonymous" else 404})
-            faults += [(row.route, row.method, actor, wrong)] if wrong else []
-    assert faults == []
-
-
-def test_another_studys_objects_are_not_there_under_the_own_studys_name_either(people, world, elsewhere):
-    faults, theirs = [], {**objects(elsewhere), "slug": world.study.slug}
-    for row in BELOW_A_STUDY:
-        path = path_of(row, theirs)
-        for actor in INSIDERS:
-            wrong = fault(
-                call(people[actor], row, path, elsewhere), {401 if actor == "anonymous" else 403, 404}
-            )
+            wrong = fault(response, {401} if actor == "anonymous" else allowed)
             faults += [(row.route, row.method, actor, wrong)] if wrong else []
     assert faults == []
 
