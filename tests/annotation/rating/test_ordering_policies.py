@@ -55,16 +55,16 @@ def test_switched_off_tasks_come_in_a_plain_order_and_versions_stay(study):
 
 
 @pytest.mark.parametrize(
-    ("order", "settings", "fields"),
+    ("order", "changes", "fields"),
     [
         (Study.Order.SHUFFLED, {"uniform": 0.1, "among": 2}, ["uniform", "among"]),
         (Study.Order.LISTED, {}, ["on"]),
     ],
 )
-def test_a_fault_or_a_study_worked_through_as_listed_changes_nothing(study, order, settings, fields):
+def test_a_fault_or_a_study_worked_through_as_listed_changes_nothing(study, order, changes, fields):
     Study.objects.update(order=order)
     with pytest.raises(InvalidInput) as refused:
-        task_selection.set_ordering(study, actor=None, **settings)
+        task_selection.set_ordering(study, actor=None, **changes)
     assert [problem.field for problem in refused.value.problems] == fields
     assert not OrderingPolicy.objects.exists()
     assert "ordering" not in Study.objects.get().rules
