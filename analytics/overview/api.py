@@ -11,9 +11,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analytics.overview import figures, scorers
-from analytics.overview.study import study_overview
+from analytics.overview.scorers import ScoreDistribution
+from analytics.overview.study import Progress, RaterRow, study_overview
 from annotation import access
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, Out, operation
 from scoring.access import run_of
 
 
@@ -21,26 +22,18 @@ class OverviewIn(In):
     raters_after = serializers.CharField(required=False, max_length=40)
 
 
-class StudyProgressOut(serializers.Serializer):
-    items = serializers.IntegerField()
-    tasks = serializers.IntegerField()
-    tasks_complete = serializers.IntegerField()
-    judgments = serializers.IntegerField(help_text="That count: effective and not excluded.")
-    judgments_wanted = serializers.IntegerField(allow_null=True, help_text="Null until first computed.")
-    surplus = serializers.IntegerField()
-    skips = serializers.IntegerField()
-    raters = serializers.IntegerField()
-    share = serializers.FloatField(allow_null=True, help_text="Of the judgments wanted, 0 to 1.")
+class StudyProgressOut(Out):
+    shape = Progress
+    shown = "items tasks tasks_complete judgments judgments_wanted surplus skips raters share"
+    notes = {
+        "judgments": "That count: effective and not excluded.",
+        "judgments_wanted": "Null until first computed.",
+        "share": "Of the judgments wanted, 0 to 1.",
+    }
 
 
-class RaterRowOut(serializers.Serializer):
-    pseudonym = serializers.CharField()
-    origin = serializers.CharField()
-    state = serializers.CharField()
-    n_judgments = serializers.IntegerField()
-    n_surplus = serializers.IntegerField()
-    n_skips = serializers.IntegerField()
-    last_judgment_at = serializers.DateTimeField(allow_null=True)
+class RaterRowOut(Out):
+    shape = RaterRow
     screened = serializers.DictField(
         allow_null=True, help_text="By trials with a hidden reference, of MUSHRA."
     )
@@ -97,18 +90,9 @@ class StudyScorersOut(serializers.Serializer):
     results = StudyScorerOut(many=True)
 
 
-class DistributionOut(serializers.Serializer):
-    output = serializers.CharField()
-    n = serializers.IntegerField()
-    mean = serializers.FloatField()
-    sd = serializers.FloatField(allow_null=True)
-    smallest = serializers.FloatField()
-    largest = serializers.FloatField()
-    low = serializers.FloatField()
-    high = serializers.FloatField()
-    bins = serializers.ListField(
-        child=serializers.IntegerField(), help_text="Counts over equal steps from low to high."
-    )
+class DistributionOut(Out):
+    shape = ScoreDistribution
+    notes = {"bins": "Counts over equal steps from low to high."}
 
 
 class DistributionsOut(serializers.Serializer):
@@ -132,10 +116,9 @@ class OverviewView(APIView):
         study = access.managed_study(request.user, slug)
         query = OverviewIn.parsed(request.query_params.dict())
         overview = study_overview(study, raters_after=query.get("raters_after", ""))
-        progress = {**vars(overview.progress), "share": overview.progress.share}
         body = {
             **asdict(overview),
-            "progress": progress,
+            "progress": overview.progress,
             "raters": [asdict(row) for row in overview.raters.rows],
             "raters_after": overview.raters.next_after,
         }

@@ -14,8 +14,9 @@ from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.planning import pilot
 from analytics.planning.rules import GOALS, PlanRequest, RaterHabits, plan_study
 from analytics.reports.api import ReportJobOut
+from analytics.statistics.planning.sample_size import SamplePlan, StudyDesign
 from annotation import access
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, Out, operation
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study
 
@@ -96,21 +97,16 @@ class PlanStartOut(serializers.Serializer):
     pilot_job = serializers.UUIDField(allow_null=True, help_text="The newest reading of votes.")
 
 
-class DesignOut(serializers.Serializer):
-    blocks = serializers.IntegerField(help_text="Systems, or pairs of them.")
-    items = serializers.IntegerField()
-    overlap = serializers.IntegerField()
-    votes_per_rater = serializers.IntegerField()
-    votes = serializers.IntegerField(help_text="In all.")
-    raters = serializers.IntegerField()
+class DesignOut(Out):
+    shape = StudyDesign
+    shown = "blocks items overlap votes_per_rater votes raters"
+    notes = {"blocks": "Systems, or pairs of them.", "votes": "In all."}
 
 
-class PlanOut(serializers.Serializer):
+class PlanOut(Out):
+    shape = SamplePlan
+    shown = "design reached design_effect assumptions reason"
     design = DesignOut(allow_null=True, help_text="Null where no design gets there; `reason` says why.")
-    reached = serializers.FloatField(allow_null=True)
-    design_effect = serializers.FloatField(allow_null=True)
-    assumptions = serializers.ListField(child=serializers.CharField())
-    reason = serializers.CharField(allow_null=True)
 
 
 class AlternativeOut(serializers.Serializer):
@@ -129,19 +125,19 @@ class PlanAnswerOut(serializers.Serializer):
 
 def plan_problems(numbers: dict[str, Any], *, kind: str, goal: str) -> dict[str, str]:
     """What does not go together, by field."""
-    found = {}
+    problems = {}
     if goal == "power" and kind == "preference" and numbers["win_rate"] == 0.5:
-        found["win_rate"] = "At a win rate of one half there is no difference to find."
+        problems["win_rate"] = "At a win rate of one half there is no difference to find."
     if numbers["between_items"] + numbers["between_raters"] >= 1:
-        found["between_raters"] = "The two correlations stay below 1 together."
+        problems["between_raters"] = "The two correlations stay below 1 together."
     least, most = (2, 100) if kind == "preference" else (2 if goal == "power" else 1, 1000)
     if not least <= numbers["systems"] <= most:
-        found["systems"] = f"Give a whole number from {least} to {most}."
+        problems["systems"] = f"Give a whole number from {least} to {most}."
     if goal == "alpha" and numbers["overlap"] < 2:
-        found["overlap"] = "Agreement takes two votes on each."
+        problems["overlap"] = "Agreement takes two votes on each."
     if (kind == "preference" or goal == "alpha") and numbers["half_width"] > 1:
-        found["half_width"] = "This is a share: give a number up to 1."
-    return {f"numbers.{name}": text for name, text in found.items()}
+        problems["half_width"] = "This is a share: give a number up to 1."
+    return {f"numbers.{name}": text for name, text in problems.items()}
 
 
 class PlanView(APIView):
@@ -149,10 +145,10 @@ class PlanView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Where a plan's numbers start. No vote is read."""
         study = access.managed_study(request.user, slug)
-        asked = PlanStartIn.parsed(request.query_params.dict())
-        question = _question(study, asked)
+        query = PlanStartIn.parsed(request.query_params.dict())
+        question = _question(study, query)
         kind = pilot.kind_of(question)
-        start = pilot.starting_values(study, question, pilot.goal_of(kind, asked.get("goal", "")))
+        start = pilot.starting_values(study, question, pilot.goal_of(kind, query.get("goal", "")))
         _done, newest = pilot.latest_pilot(study, pilot.PILOT)
         body = {
             "question": question.key,
@@ -173,13 +169,13 @@ class PlanView(APIView):
         """How many votes reach a goal, by formulas. Nothing is stored."""
         study = access.managed_study(request.user, slug)
         asked = _plan_request(study, PlanIn.parsed(request.data))
-        found = plan_study(asked)
+        result = plan_study(asked)
         done, newest = pilot.latest_simulation(study, asked)
         body = {
             "asked": asked.as_json(),
-            "plan": found.plan,
-            "hours": found.hours,
-            "alternatives": found.alternatives,
+            "plan": result.plan,
+            "hours": result.hours,
+            "alternatives": result.alternatives,
             "job": newest.pk if newest else None,
             "simulation": done.report if done else None,
         }
@@ -206,14 +202,14 @@ class SimulationView(APIView):
         return Response({"job": job.pk, "state": job.state}, status=202)
 
 
-def _question(study: Study, asked: dict[str, Any]) -> MeasuredQuestion:
-    found = {one.key: one for one in measured_questions(study)}
-    key = asked.get("question", next(iter(found), ""))
-    if key not in found:
-        there = ", ".join(found) or "none of this study"
-        problem = FieldProblem("question", f"No question that can be planned for is called so: {there} can.")
+def _question(study: Study, body: dict[str, Any]) -> MeasuredQuestion:
+    questions = {one.key: one for one in measured_questions(study)}
+    key = body.get("question", next(iter(questions), ""))
+    if key not in questions:
+        known = ", ".join(questions) or "none of this study"
+        problem = FieldProblem("question", f"No question that can be planned for is called so: {known} can.")
         raise InvalidInput(problem.message, problems=[problem])
-    return found[key]
+    return questions[key]
 
 
 def _plan_request(study: Study, body: dict[str, Any]) -> PlanRequest:
@@ -222,7 +218,7 @@ def _plan_request(study: Study, body: dict[str, Any]) -> PlanRequest:
     kind = pilot.kind_of(question)
     start = pilot.starting_values(study, question, pilot.goal_of(kind, body.get("goal", ""))).asked
     asked = replace(start, **body["numbers"])
-    if wrong := plan_problems(asked.as_json(), kind=kind, goal=asked.goal):
-        found = [FieldProblem(name, text) for name, text in wrong.items()]
-        raise InvalidInput("These numbers do not go together.", problems=found)
+    if problems := plan_problems(asked.as_json(), kind=kind, goal=asked.goal):
+        listed = [FieldProblem(name, text) for name, text in problems.items()]
+        raise InvalidInput("These numbers do not go together.", problems=listed)
     return asked

@@ -11,21 +11,20 @@ from rest_framework.views import APIView
 
 from analytics.review import case_votes
 from analytics.review.case_votes import CaseVote, TaskVotes
-from analytics.review.item_history import history_json, item_history
+from analytics.review.item_history import HistoryEntry, history_json, item_history
 from annotation import access
-from annotation.api.serializers import operation
+from annotation.api.serializers import Out, operation
 from annotation.items.api import CandidateRowOut
-from annotation.models import Judgment, ReviewCase
+from annotation.models import CaseReason, Judgment, Return, ReviewCase
 from annotation.rating.judgments_api import AnswerRowOut
 from annotation.review import blind_judgments, queue
 from annotation.review.api import CaseRowOut
 from annotation.review.rules import CORRECTABLE_FIELDS
 
 
-class ReasonOut(serializers.Serializer):
-    rule = serializers.CharField()
-    evidence = serializers.DictField()
-    fired_at = serializers.DateTimeField()
+class ReasonOut(Out):
+    shape = CaseReason
+    shown = "rule evidence fired_at"
 
 
 class VoteOut(serializers.Serializer):
@@ -70,14 +69,12 @@ class CaseTaskOut(serializers.Serializer):
     scores = CaseScoreOut(many=True)
 
 
-class CaseReturnOut(serializers.Serializer):
+class CaseReturnOut(Out):
+    shape = Return
+    shown = "rater n_wanted comment state reply created_at closed_at"
+    notes = {"n_wanted": "Of a return to the pool."}
     rater = serializers.CharField(source="rater.pseudonym", default=None, allow_null=True)
-    n_wanted = serializers.IntegerField(help_text="Of a return to the pool.")
-    comment = serializers.CharField()
     state = serializers.CharField()
-    reply = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    closed_at = serializers.DateTimeField(allow_null=True)
 
 
 class CaseInFullOut(CaseRowOut):
@@ -98,18 +95,13 @@ class CaseInFullOut(CaseRowOut):
     comment = serializers.CharField(allow_null=True, help_text="That came with its decision.")
 
 
-class HistoryEntryOut(serializers.Serializer):
+class HistoryEntryOut(Out):
     """`about` are plain facts, `rows` what there are several of; their fields depend on the kind."""
 
-    at = serializers.DateTimeField()
-    until = serializers.DateTimeField(allow_null=True)
-    kind = serializers.CharField()
-    version = serializers.IntegerField()
-    who = serializers.CharField()
-    case = serializers.IntegerField(allow_null=True)
-    about = serializers.DictField()
+    shape = HistoryEntry
+    shown = "at until kind version who case about rows n"
+    notes = {"n": "Rows that have nothing to show of their own."}
     rows = serializers.ListField(child=serializers.JSONField())
-    n = serializers.IntegerField(help_text="Rows that have nothing to show of their own.")
 
 
 class ItemHistoryOut(serializers.Serializer):
