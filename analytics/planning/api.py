@@ -168,11 +168,11 @@ class PlanView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """How many votes reach a goal, by formulas. Nothing is stored."""
         study = access.managed_study(request.user, slug)
-        asked = _plan_request(study, PlanIn.parsed(request.data))
-        result = plan_study(asked)
-        done, newest = pilot.latest_simulation(study, asked)
+        plan_request = _plan_request(study, PlanIn.parsed(request.data))
+        result = plan_study(plan_request)
+        done, newest = pilot.latest_simulation(study, plan_request)
         body = {
-            "asked": asked.as_json(),
+            "asked": plan_request.as_json(),
             "plan": result.plan,
             "hours": result.hours,
             "alternatives": result.alternatives,
@@ -197,8 +197,8 @@ class SimulationView(APIView):
         """Try a plan with synthetic raters, in the background."""
         study = access.managed_study(request.user, slug)
         body = SimulationIn.parsed(request.data)
-        asked = _plan_request(study, body)
-        job = pilot.start_simulation(study, asked, RaterHabits(**body["habits"]), actor=request.user)
+        plan_request = _plan_request(study, body)
+        job = pilot.start_simulation(study, plan_request, RaterHabits(**body["habits"]), actor=request.user)
         return Response({"job": job.pk, "state": job.state}, status=202)
 
 
@@ -217,8 +217,8 @@ def _plan_request(study: Study, body: dict[str, Any]) -> PlanRequest:
     question = _question(study, body)
     kind = pilot.kind_of(question)
     start = pilot.starting_values(study, question, pilot.goal_of(kind, body.get("goal", ""))).asked
-    asked = replace(start, **body["numbers"])
-    if problems := plan_problems(asked.as_json(), kind=kind, goal=asked.goal):
+    plan_request = replace(start, **body["numbers"])
+    if problems := plan_problems(plan_request.as_json(), kind=kind, goal=plan_request.goal):
         listed = [FieldProblem(name, text) for name, text in problems.items()]
         raise InvalidInput("These numbers do not go together.", problems=listed)
-    return asked
+    return plan_request

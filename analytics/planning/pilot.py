@@ -90,17 +90,8 @@ def question_pilot(question: MeasuredQuestion) -> dict[str, Any]:
         item=item[votes.unit],
         rater=votes.rater,
     )
-    parts = pilot.components
-    figures = (
-        {}
-        if parts is None
-        else {
-            "sd_raters": math.sqrt(parts.raters),
-            "sd_items": math.sqrt(parts.items),
-            "sd_outputs": math.sqrt(parts.outputs),
-            "sd_residual": math.sqrt(parts.residual),
-        }
-    )
+    variances = vars(pilot.components) if pilot.components else {}
+    figures = {f"sd_{name}": math.sqrt(variance) for name, variance in variances.items()}
     return {**_described(pilot), "figures": figures}
 
 
@@ -142,13 +133,8 @@ def _preferences(
 
 
 def _described(pilot: PilotComponents) -> dict[str, Any]:
-    return {
-        "votes": pilot.votes,
-        "outputs": pilot.outputs,
-        "systems": pilot.systems,
-        "raters": pilot.raters,
-        "notes": list(pilot.notes),
-    }
+    counts = {name: getattr(pilot, name) for name in ("votes", "outputs", "systems", "raters")}
+    return {**counts, "notes": list(pilot.notes)}
 
 
 # Jobs: the pilot figures, and the planned study with synthetic raters.
@@ -161,9 +147,9 @@ def start_pilot(study: Study, *, actor: User) -> Job:
     return jobs.enqueue_once(PILOT, study=study, params={}, actor=actor)
 
 
-def start_simulation(study: Study, asked: PlanRequest, habits: RaterHabits, *, actor: User) -> Job:
+def start_simulation(study: Study, plan_request: PlanRequest, habits: RaterHabits, *, actor: User) -> Job:
     """Try a plan; the same plan's job that is under way, if there is one."""
-    params = {"asked": asked.as_json(), "habits": asdict(habits)}
+    params = {"asked": plan_request.as_json(), "habits": asdict(habits)}
     return jobs.enqueue_once(SIMULATION, study=study, params=params, actor=actor)
 
 
@@ -176,8 +162,8 @@ def run_pilot(running: RunningJob) -> dict[str, Any]:
 
 def run_simulation(running: RunningJob) -> dict[str, Any]:
     """The job's work; what it returns is the job's report."""
-    asked = plan_request_from_json(running.job.params["asked"])
-    design = plan_study(asked).plan.design
+    plan_request = plan_request_from_json(running.job.params["asked"])
+    design = plan_study(plan_request).plan.design
     if design is None:
         raise JobFailed("There is no design to try: the plan has no answer.")
     if design.votes > MOST_VOTES:
@@ -185,7 +171,7 @@ def run_simulation(running: RunningJob) -> dict[str, Any]:
             f"A simulated pilot has {MOST_VOTES:,} votes at most; this plan has {design.votes:,}."
         )
     return simulate_plan(
-        asked, design, RaterHabits(**running.job.params["habits"]), progress=running.progress
+        plan_request, design, RaterHabits(**running.job.params["habits"]), progress=running.progress
     )
 
 
@@ -194,15 +180,14 @@ def latest_pilot(study: Study, kind: str) -> tuple[Job | None, Job | None]:
     return jobs.last_done_and_newest(jobs.newest_jobs(study, kind))
 
 
-def latest_simulation(study: Study, asked: PlanRequest) -> tuple[Job | None, Job | None]:
+def latest_simulation(study: Study, plan_request: PlanRequest) -> tuple[Job | None, Job | None]:
     """The same of this very plan, with whatever habits of raters."""
-    newest = jobs.newest_jobs(study, SIMULATION).filter(params__asked=asked.as_json())
+    newest = jobs.newest_jobs(study, SIMULATION).filter(params__asked=plan_request.as_json())
     return jobs.last_done_and_newest(newest)
 
 
 # Starting values: the study's own figures as last computed, or published ones.
 
-# A continuous scale is put on so many points for synthetic raters.
 _POINTS = 101
 
 
@@ -220,49 +205,40 @@ def kind_of(question: MeasuredQuestion) -> Kind:
     return "preference" if question.is_preference else "rating"
 
 
-def goal_of(kind: Kind, wanted: str) -> Goal:
-    """The goal that was asked for, where there is such a one for this kind of question; else the first."""
-    return next((goal for goal in GOALS[kind] if goal == wanted), GOALS[kind][0])
+def goal_of(kind: Kind, name: str) -> Goal:
+    """The goal of that name, where there is such a one for this kind of question; else the first."""
+    return next((goal for goal in GOALS[kind] if goal == name), GOALS[kind][0])
 
 
 def starting_values(study: Study, question: MeasuredQuestion, goal: Goal) -> StartingValues:
     """By few queries: no vote is read."""
     kind = kind_of(question)
     done, _newest = latest_pilot(study, PILOT)
-    read = done.report if done else {"questions": {}, "seconds": None}
-    votes = read["questions"].get(question.key, {})
+    report = done.report if done else {"questions": {}, "seconds": None}
+    votes = report["questions"].get(question.key, {})
     stored = figures.current_figures(study)
-    known = (
-        agreement_figures(stored.agreement.get(question.key, {}))
-        if goal == "alpha"
-        else votes.get("figures", {})
-    )
+    if goal == "alpha":
+        known = agreement_figures(stored.agreement.get(question.key, {}))
+        computed_at = stored.computed_at
+    else:
+        known, computed_at = votes.get("figures", {}), done.finished_at if done else None
     width = question.width or 4.0
+    # A continuous scale is put on so many points for synthetic raters.
+    continuous = tuple(width * n / (_POINTS - 1) for n in range(_POINTS))
+    is_share = goal == "alpha" or kind == "preference"
     numbers = {**published_figures(kind, width), **known}
-    asked = PlanRequest(
+    plan_request = PlanRequest(
         kind=kind,
         goal=goal,
         overlap=max(study.overlap, 2 if goal == "alpha" else 1),
         systems=max(votes.get("systems", 0) if kind == "rating" else 0, 2),
         panel=question.per_candidate,
-        half_width=_half_width(kind, goal, width),
+        half_width=0.05 if is_share else float(f"{width * 0.05:.2g}"),
         difference=float(f"{width * 0.075:.2g}"),
-        seconds=read["seconds"],
-        points=question.points if len(question.points) > 1 else _continuous(width),
+        seconds=report["seconds"],
+        points=question.points if len(question.points) > 1 else continuous,
         level=question.level,
     )
-    wanted: dict[str, Any] = {name: float(numbers[name]) for name in PILOT_FIELDS[kind, goal]}
-    computed = (
-        (stored.computed_at if goal == "alpha" else done.finished_at if done else None) if known else None
-    )
-    return StartingValues(replace(asked, **wanted), bool(known), votes, computed)
-
-
-def _half_width(kind: str, goal: str, width: float) -> float:
-    if goal == "alpha" or kind == "preference":
-        return 0.05
-    return float(f"{width * 0.05:.2g}")
-
-
-def _continuous(width: float) -> tuple[float, ...]:
-    return tuple(width * n / (_POINTS - 1) for n in range(_POINTS))
+    pilot_numbers: dict[str, Any] = {name: float(numbers[name]) for name in PILOT_FIELDS[kind, goal]}
+    start = replace(plan_request, **pilot_numbers)
+    return StartingValues(start, bool(known), votes, computed_at if known else None)

@@ -138,78 +138,83 @@ class PlanResult:
         return rating_hours(self.asked, self.plan)
 
 
-def rating_hours(asked: PlanRequest, plan: SamplePlan) -> float | None:
-    if plan.design is None or asked.seconds is None:
+def rating_hours(request: PlanRequest, plan: SamplePlan) -> float | None:
+    if plan.design is None or request.seconds is None:
         return None
-    return plan.design.votes * asked.seconds / 3600
+    return plan.design.votes * request.seconds / 3600
 
 
-def plan_study(asked: PlanRequest) -> PlanResult:
+def plan_study(request: PlanRequest) -> PlanResult:
     """Raises ValueError, naming the number, where one makes no sense."""
-    if asked.kind == "rating" and asked.goal == "majority":
+    if request.kind == "rating" and request.goal == "majority":
         raise ValueError("A majority is asked for of comparisons, not of ratings.")
-    if asked.goal == "majority":
-        found = plan_majority(asked.accuracy, correlation=asked.between_items)
-        return PlanResult(asked, _majority(asked, found), (), found)
-    overlaps = [k for k in OVERLAPS if k > 1 or asked.goal != "alpha"]
-    others = tuple(Alternative(k, _plan(replace(asked, overlap=k))) for k in overlaps)
-    return PlanResult(asked, _plan(asked), others)
+    if request.goal == "majority":
+        majority = plan_majority(request.accuracy, correlation=request.between_items)
+        return PlanResult(request, _majority(request, majority), (), majority)
+    overlaps = [k for k in OVERLAPS if k > 1 or request.goal != "alpha"]
+    others = tuple(Alternative(k, _plan(replace(request, overlap=k))) for k in overlaps)
+    return PlanResult(request, _plan(request), others)
 
 
 def plan_request_from_json(stored: Mapping[str, Any]) -> PlanRequest:
     known = {field.name for field in fields(PlanRequest)}
-    given = {name: value for name, value in stored.items() if name in known}
-    return PlanRequest(**{**given, "points": tuple(given.get("points", PlanRequest.points))})
+    numbers = {name: value for name, value in stored.items() if name in known}
+    return PlanRequest(**{**numbers, "points": tuple(numbers.get("points", PlanRequest.points))})
 
 
-def _plan(asked: PlanRequest) -> SamplePlan:
-    if asked.goal == "alpha":
-        return _plan_alpha(asked)
-    if asked.goal == "width":
-        plan = plan_win_rate if asked.kind == "preference" else plan_mean
-        return plan(asked.components, asked.design, half_width=asked.half_width, confidence=asked.confidence)
-    if asked.kind == "preference":
+def _plan(request: PlanRequest) -> SamplePlan:
+    if request.goal == "alpha":
+        return _plan_alpha(request)
+    if request.goal == "width":
+        plan = plan_win_rate if request.kind == "preference" else plan_mean
+        return plan(
+            request.components, request.design, half_width=request.half_width, confidence=request.confidence
+        )
+    if request.kind == "preference":
         return plan_preference(
-            asked.win_rate,
-            asked.design,
-            ties=asked.ties,
-            between_items=asked.between_items,
-            between_raters=asked.between_raters,
-            power=asked.power,
-            confidence=asked.confidence,
+            request.win_rate,
+            request.design,
+            ties=request.ties,
+            between_items=request.between_items,
+            between_raters=request.between_raters,
+            power=request.power,
+            confidence=request.confidence,
         )
     return plan_difference(
-        asked.components,
-        asked.design,
-        difference=asked.difference,
-        power=asked.power,
-        confidence=asked.confidence,
+        request.components,
+        request.design,
+        difference=request.difference,
+        power=request.power,
+        confidence=request.confidence,
     )
 
 
-def _plan_alpha(asked: PlanRequest) -> SamplePlan:
+def _plan_alpha(request: PlanRequest) -> SamplePlan:
     """The pilot's error and overlap are of what two votes for a side are left of, so ties come on top."""
-    ties = asked.ties if asked.kind == "preference" else 0.0
-    overlap = pairable_overlap(ties, asked.overlap)
-    moved = abs(overlap - asked.pilot_overlap) > 0.5
-    error = asked.alpha_error
+    ties = request.ties if request.kind == "preference" else 0.0
+    overlap = pairable_overlap(ties, request.overlap)
+    moved = abs(overlap - request.pilot_overlap) > 0.5
+    error = request.alpha_error
     if moved:
-        error = root_error_at_overlap(error, asked.alpha, pilot_overlap=asked.pilot_overlap, overlap=overlap)
+        error = root_error_at_overlap(
+            error, request.alpha, pilot_overlap=request.pilot_overlap, overlap=overlap
+        )
     return plan_alpha(
         error,
-        replace(asked.design, blocks=1),
-        half_width=asked.half_width,
-        confidence=asked.confidence,
+        replace(request.design, blocks=1),
+        half_width=request.half_width,
+        confidence=request.confidence,
         extrapolated=moved,
         ties=ties,
     )
 
 
-def _majority(asked: PlanRequest, found: MajorityPlan) -> SamplePlan:
-    words = ("beta_items", "majority_is_truth", "random_raters")
-    if found.votes is None:
-        return SamplePlan(None, None, words, reason="too_many")
-    return SamplePlan(replace(asked.design, blocks=1, overlap=found.votes), found.accuracy, words)
+def _majority(request: PlanRequest, majority: MajorityPlan) -> SamplePlan:
+    assumptions = ("beta_items", "majority_is_truth", "random_raters")
+    if majority.votes is None:
+        return SamplePlan(None, None, assumptions, reason="too_many")
+    design = replace(request.design, blocks=1, overlap=majority.votes)
+    return SamplePlan(design, majority.accuracy, assumptions)
 
 
 # Simulated pilot: the planned study with synthetic raters, and its curves.
@@ -228,7 +233,7 @@ class RaterHabits:
 
 
 def simulate_plan(
-    asked: PlanRequest,
+    request: PlanRequest,
     design: StudyDesign,
     habits: RaterHabits,
     *,
@@ -242,28 +247,28 @@ def simulate_plan(
         raise ValueError(
             f"A simulated pilot has {MOST_VOTES:,} votes at most; this design has {design.votes:,}."
         )
-    systems = asked.systems if design.blocks == asked.blocks else 2 if asked.kind == "preference" else 1
-    found = simulated_pilot(
-        _world(asked, habits),
+    systems = request.systems if design.blocks == request.blocks else 2 if request.kind == "preference" else 1
+    pilot = simulated_pilot(
+        _world(request, habits),
         design,
         systems=systems,
-        level=cast(AnyLevel, "symmetric" if asked.kind == "preference" else asked.level),
+        level=cast(AnyLevel, "symmetric" if request.kind == "preference" else request.level),
         runs=runs,
         seed=seed,
-        confidence=asked.confidence,
+        confidence=request.confidence,
         progress=progress,
     )
-    return {**asdict(found), "habits": asdict(habits), "seed": seed, "systems": systems}
+    return {**asdict(pilot), "habits": asdict(habits), "seed": seed, "systems": systems}
 
 
-def _world(asked: PlanRequest, habits: RaterHabits) -> RatingWorld | PreferenceWorld:
-    if asked.kind == "preference":
+def _world(request: PlanRequest, habits: RaterHabits) -> RatingWorld | PreferenceWorld:
+    if request.kind == "preference":
         return PreferenceWorld(
-            win_rate=asked.win_rate,
-            ties=asked.ties,
-            between_items=asked.between_items,
-            between_raters=asked.between_raters,
+            win_rate=request.win_rate,
+            ties=request.ties,
+            between_items=request.between_items,
+            between_raters=request.between_raters,
             shown_first=habits.shown_first,
             careless=habits.careless,
         )
-    return RatingWorld(RatingScale(asked.points), asked.components, asked.difference, habits.careless)
+    return RatingWorld(RatingScale(request.points), request.components, request.difference, habits.careless)
