@@ -106,7 +106,7 @@ def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
         for rater, digest in _rater_digests(one, rank):
             by_rater.setdefault(rater, []).append(one.question.key.encode() + digest)
     # Those whom nobody named are one voice: which of them said what is not known.
-    named = sorted(b"".join(said) for rater, said in by_rater.items() if rater != NOBODY)
+    named = sorted(b"".join(digests) for rater, digests in by_rater.items() if rater != NOBODY)
     for digest in [b"".join(by_rater.get(NOBODY, [])), *named]:
         whole.update(hashlib.sha256(digest).digest())
     protocols = sorted(study.protocol_versions.values_list("definition_sha256", flat=True))
@@ -119,16 +119,16 @@ def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
 
 
 def _other_data(study: Study) -> list[Any]:
-    found: list[Any] = [[one.fate, one.reason, one.n] for one in counted_judgments.judgment_fates(study)]
-    found.append(asdict(counted_judgments.material_counts(study)))
+    parts: list[Any] = [[one.fate, one.reason, one.n] for one in counted_judgments.judgment_fates(study)]
+    parts.append(asdict(counted_judgments.material_counts(study)))
     origins = asdict(counted_judgments.vote_origins(study))
-    found += [origins] if any(origins.values()) else []
+    parts += [origins] if any(origins.values()) else []
     for rows in _BESIDES:
-        found += [
+        parts += [
             [str(part) for part in row]
             for row in postgres.fetch_rows(_SUMMED.format(rows=rows), study=study.pk)
         ]
-    return found
+    return parts
 
 
 def _question_json(votes: Votes) -> str:
@@ -167,7 +167,7 @@ def _names(ids: IntArray, named: postgres.Columns) -> tuple[IntArray, IntArray]:
 def _rater_digests(votes: Votes, rank: IntArray) -> Iterator[tuple[int, bytes]]:
     """Each rater with the hash of all their votes on the question, in an order that only what they said decides."""
     confidence = np.where(np.isnan(votes.confidence), -1.0, votes.confidence)
-    said = [
+    columns = [
         rank[votes.unit],
         (votes.value + 0.0).view(np.int64),
         (confidence + 0.0).view(np.int64),
@@ -175,11 +175,11 @@ def _rater_digests(votes: Votes, rank: IntArray) -> Iterator[tuple[int, bytes]]:
         votes.status,
         votes.again.astype(np.int64),
     ]
-    order = np.lexsort([*said[::-1], votes.rater])
+    order = np.lexsort([*columns[::-1], votes.rater])
     raters, starts = np.unique(votes.rater[order], return_index=True)
     for rater, start in zip(raters.tolist(), starts, strict=True):
         rows = order[start : np.searchsorted(votes.rater[order], rater, side="right")]
-        yield rater, hashlib.sha256(_bytes([column[rows] for column in said])).digest()
+        yield rater, hashlib.sha256(_bytes([column[rows] for column in columns])).digest()
 
 
 def _bytes(columns: Sequence[IntArray]) -> bytes:

@@ -30,15 +30,15 @@ _Bits = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def in_reproducible_order(
-    imported: IntArray, unit: IntArray, said: Sequence[np.ndarray[Any, Any]], rater: IntArray
+    imported: IntArray, unit: IntArray, content: Sequence[np.ndarray[Any, Any]], rater: IntArray
 ) -> IntArray:
     """The rows in their order. Those that were imported come first, for no time of theirs is known: unit by unit, and
-    within one as a hash of all that was `said` has them, since by value the lowest would pass for the first. Others
+    within one as a hash of the `content` has them, since by value the lowest would pass for the first. Others
     stay as they are."""
     rows = np.flatnonzero(imported)
     # Votes that say the same are told apart by their raters, or not at all.
     order = np.lexsort(
-        (rater[rows], _row_hashes([unit[rows], *(column[rows] for column in said)]), unit[rows])
+        (rater[rows], _row_hashes([unit[rows], *(column[rows] for column in content)]), unit[rows])
     )
     return np.concatenate([rows[order], np.flatnonzero(imported == 0)])
 
@@ -204,8 +204,8 @@ def load_votes(question: MeasuredQuestion) -> Votes:
     study = question.study_id
     answers = postgres.copy_columns(_VOTES, _VOTE_TYPES, _params(study, questions=list(question.ids)))
     tasks = postgres.copy_columns(_TASKS, _TASK_TYPES, _params(study))
-    made = postgres.copy_columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(study))
-    rows = _index(answers["task"], tasks["task"]), _index(answers["candidate"], made["candidate"])
+    candidates = postgres.copy_columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(study))
+    rows = _index(answers["task"], tasks["task"]), _index(answers["candidate"], candidates["candidate"])
     keys, unit = _pairs(*rows)
     systems = list(System.objects.filter(study=study).order_by("name").values_list("pk", "name"))
     raters = list(Rater.objects.filter(study=study).order_by("pseudonym").values_list("pk", "pseudonym"))
@@ -214,7 +214,7 @@ def load_votes(question: MeasuredQuestion) -> Votes:
     columns = ("value", "confidence", "at", "shown_first", "status", "judgment", "seconds")
     votes = Votes(
         question=question,
-        units=_units(question, keys, tasks, made, [pk for pk, _ in systems]),
+        units=_units(question, keys, tasks, candidates, [pk for pk, _ in systems]),
         systems=tuple(name for _, name in systems),
         raters=tuple(name for _, name in raters),
         unit=unit,
@@ -230,13 +230,13 @@ def _units(
     question: MeasuredQuestion,
     keys: IntArray,
     tasks: postgres.Columns,
-    made: postgres.Columns,
+    candidates: postgres.Columns,
     systems: list[int],
 ) -> Units:
     """keys: (2, units) the rows of their tasks and of their candidates, NOBODY where the whole task is asked about."""
     row, own = keys[0], keys[1] != NOBODY
     candidate, other = tasks["candidate"][row], np.where(own, 0, tasks["other"][row])
-    candidate[own] = made["candidate"][keys[1][own]]
+    candidate[own] = candidates["candidate"][keys[1][own]]
     if not (question.is_preference or question.per_candidate or question.one_candidate):
         # One answer about several candidates together is about no system.
         candidate, other = np.zeros_like(candidate), np.zeros_like(other)
@@ -248,8 +248,8 @@ def _units(
         prompt=np.unique(tasks["prompt"][row], return_inverse=True)[1],
         candidate=candidate,
         other=other,
-        first=_system_of(candidate, made, systems),
-        second=_system_of(other, made, systems),
+        first=_system_of(candidate, candidates, systems),
+        second=_system_of(other, candidates, systems),
         corrected=tasks["corrected"][row] == 1,
         overlap=tasks["overlap"][row],
         strata=_strata(question.study_id, item_ids),
@@ -269,9 +269,9 @@ def _strata(study_id: int, item_ids: IntArray) -> dict[str, Stratum]:
     return strata
 
 
-def _system_of(candidate: IntArray, made: postgres.Columns, systems: list[int]) -> IntArray:
-    place = _index(candidate, made["candidate"])
-    system = np.where(place == NOBODY, 0, made["system"][place] if len(made["system"]) else 0)
+def _system_of(candidate: IntArray, candidates: postgres.Columns, systems: list[int]) -> IntArray:
+    place = _index(candidate, candidates["candidate"])
+    system = np.where(place == NOBODY, 0, candidates["system"][place] if len(candidates["system"]) else 0)
     return _index(system, systems)
 
 

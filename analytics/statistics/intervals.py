@@ -273,13 +273,13 @@ def two_way_standard_error(
     )
 
 
-def two_sided_t_p(figure: float, found: TwoWayStandardError) -> float | None:
+def two_sided_t_p(figure: float, error: TwoWayStandardError) -> float | None:
     """The chance of a figure so far from zero if it were zero."""
-    if found.se is None:
+    if error.se is None:
         return None
     from scipy import special  # takes a moment to load: only with a report
 
-    return float(2 * special.stdtr(found.df, -abs(figure) / found.se))
+    return float(2 * special.stdtr(error.df, -abs(figure) / error.se))
 
 
 def _between_clusters(scores: FloatArray, clusters: IntArray) -> tuple[float, int]:

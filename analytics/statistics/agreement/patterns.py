@@ -167,9 +167,9 @@ def distinct_numbers(number: IntArray, *, base: int, width: int, multiplicity: I
     else:
         occurring, which = np.unique(number, return_inverse=True)
         times = np.bincount(which, weights=multiplicity).astype(np.int64)
-        kept = (occurring > 0) & (times > 0)
-        which = np.where(kept, np.cumsum(kept) - 1, -1)[which]
-        occurring, times = occurring[kept], times[kept]
+        counted = (occurring > 0) & (times > 0)
+        which = np.where(counted, np.cumsum(counted) - 1, -1)[which]
+        occurring, times = occurring[counted], times[counted]
     table = occurring[:, None] // base ** np.arange(width) % base
     pattern, codes = np.nonzero(table)
     return DistinctRows(pattern, codes, table[pattern, codes], times, which)
@@ -181,18 +181,18 @@ def _distinct_by_sorting(
     """Compare rows with the same number of cells, cell by cell, however long the scale is."""
     length = np.bincount(row, minlength=len(multiplicity))
     start = np.cumsum(length) - length
-    kept, lengths, times = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
-    which, found = np.full(len(multiplicity), -1), 0
+    cells_of, lengths, times = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
+    which, n_patterns = np.full(len(multiplicity), -1), 0
     for k in np.unique(length[(length > 0) & (multiplicity > 0)]):
         rows = np.flatnonzero((length == k) & (multiplicity > 0))
         cells = start[rows, None] + np.arange(k)
         first, same = _distinct_rows(np.hstack([code[cells], count[cells]]))
-        kept.append(cells[first].ravel())
+        cells_of.append(cells[first].ravel())
         lengths.append(np.full(len(first), k))
         times.append(np.bincount(same, weights=multiplicity[rows]).astype(np.int64))
-        which[rows] = found + same
-        found += len(first)
-    chosen, per_row = np.concatenate(kept), np.concatenate(lengths)
+        which[rows] = n_patterns + same
+        n_patterns += len(first)
+    chosen, per_row = np.concatenate(cells_of), np.concatenate(lengths)
     pattern = np.repeat(np.arange(len(per_row)), per_row)
     return DistinctRows(pattern, code[chosen], count[chosen], np.concatenate(times), which)
 
@@ -284,17 +284,17 @@ class Patterns:
         multiplicity[pattern] -= 1
         return self._select(multiplicity > 0, multiplicity)
 
-    def _select(self, kept: NDArray[np.bool_], multiplicity: IntArray) -> Patterns:
-        cells = kept[self.pattern]
+    def _select(self, selected: NDArray[np.bool_], multiplicity: IntArray) -> Patterns:
+        cells = selected[self.pattern]
         used, code = np.unique(self.code[cells], return_inverse=True)
-        number = np.cumsum(kept) - 1
+        number = np.cumsum(selected) - 1
         return Patterns(
             values=self.values[used],
             pattern=number[self.pattern[cells]],
             code=code,
             count=self.count[cells],
-            multiplicity=multiplicity[kept],
-            cluster=None if self.cluster is None else self.cluster[kept],
+            multiplicity=multiplicity[selected],
+            cluster=None if self.cluster is None else self.cluster[selected],
         )
 
 

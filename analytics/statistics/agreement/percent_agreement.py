@@ -126,8 +126,8 @@ def _count_pairs(votes: IntArray) -> IntArray:
 
 
 def _mean_confidence(values: FloatArray) -> float | None:
-    given = np.sort(values[~np.isnan(values)])  # sums in a fixed order are the same to the last bit
-    return float(given.mean()) if len(given) else None
+    confidences = np.sort(values[~np.isnan(values)])  # sums in a fixed order are the same to the last bit
+    return float(confidences.mean()) if len(confidences) else None
 
 
 # Is somebody who is surer right more often? Confidence of votes against what the others on the same unit

@@ -106,16 +106,16 @@ def preference_ceiling(
     """votes: (n, 3) how many are for the first, for the second and for neither of each pair. leads: the scorer's, NaN
     where there is none. Accuracy; a vote for neither and a lead of nothing are right half the time, and turns in which
     the rest is undecided do not count."""
-    given, lead = np.asarray(votes, dtype=np.float64), np.asarray(leads, dtype=np.float64)
-    if given.shape != (len(lead), 3):
+    counts, lead = np.asarray(votes, dtype=np.float64), np.asarray(leads, dtype=np.float64)
+    if counts.shape != (len(lead), 3):
         raise ValueError("Needs the votes for the first, the second and neither, and a lead, per pair.")
-    total = given.sum(axis=1)
-    pair, side = np.nonzero((given > 0) & (np.isfinite(lead) & (total > 1))[:, None])
+    total = counts.sum(axis=1)
+    pair, side = np.nonzero((counts > 0) & (np.isfinite(lead) & (total > 1))[:, None])
     own = np.array([1.0, -1.0, 0.0])[side]
-    rest = np.sign((given[:, 0] - given[:, 1])[pair] - own)
+    rest = np.sign((counts[:, 0] - counts[:, 1])[pair] - own)
     pair, side, own, rest = (column[rest != 0] for column in (pair, side, own, rest))
     units = np.unique(pair)
-    weight = given[pair, side] / total[pair]
+    weight = counts[pair, side] / total[pair]
     held = _HeldOut(pair, weight, own, rest, len(units), int(total[units].sum()))
     if not held.units:
         return _undefined_ceiling("no_rest", held, resampling)
@@ -124,8 +124,8 @@ def preference_ceiling(
 
 
 def _held_out(unit: IntArray, value: FloatArray, scored: np.ndarray) -> _HeldOut:
-    kept = np.isfinite(value) & scored[unit]
-    unit, value = unit[kept], value[kept]
+    rows = np.isfinite(value) & scored[unit]
+    unit, value = unit[rows], value[rows]
     size = np.bincount(unit, minlength=len(scored))
     total = np.bincount(unit, weights=value, minlength=len(scored))
     several = size[unit] > 1

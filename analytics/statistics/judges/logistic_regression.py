@@ -175,9 +175,9 @@ def preference_regression(
     both, human = np.asarray(differences, dtype=np.float64), np.sign(np.asarray(leads, dtype=np.float64))
     if both.shape != (len(human), 2):
         raise ValueError("Needs two differences and a human lead per pair.")
-    kept = np.isfinite(both).all(axis=1) & (human != 0)
-    groups = number_clusters(clusters, n=len(human))[kept]
-    both, human = both[kept], human[kept]
+    decided = np.isfinite(both).all(axis=1) & (human != 0)
+    groups = number_clusters(clusters, n=len(human))[decided]
+    both, human = both[decided], human[decided]
     if not len(human):
         return None
     preferred = (human > 0).astype(np.float64)

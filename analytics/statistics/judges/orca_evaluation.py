@@ -79,8 +79,8 @@ class NormalisedRatings:
 
     @classmethod
     def of(cls, ratings: Sequence[Sequence[float]]) -> NormalisedRatings:
-        flat = np.array([one for given in ratings for one in given], dtype=np.float64)
-        unit = np.repeat(np.arange(len(ratings)), [len(given) for given in ratings])
+        flat = np.array([one for of_answer in ratings for one in of_answer], dtype=np.float64)
+        unit = np.repeat(np.arange(len(ratings)), [len(of_answer) for of_answer in ratings])
         return cls(unit, (flat - 1) / 4, len(ratings))
 
     @property
@@ -94,9 +94,9 @@ class NormalisedRatings:
 
     def variances(self, *, unbiased: bool = True) -> FloatArray:
         """NaN for an answer with fewer than three ratings."""
-        found = group_variances(self.unit, self.value, size=self.units, ddof=1)
-        found[self.sizes < FEWEST_RATINGS] = np.nan
-        return found if unbiased else np.asarray(found * (self.sizes - 1) / np.maximum(self.sizes, 1))
+        variances = group_variances(self.unit, self.value, size=self.units, ddof=1)
+        variances[self.sizes < FEWEST_RATINGS] = np.nan
+        return variances if unbiased else np.asarray(variances * (self.sizes - 1) / np.maximum(self.sizes, 1))
 
 
 def judge_figures(
@@ -107,8 +107,8 @@ def judge_figures(
     unbiased: bool = True,
 ) -> JudgeFigures:
     """means, variances: predicted, from 0 to 1, NaN where there is none. ratings: from 1 to 5, those of each answer."""
-    given, predicted = NormalisedRatings.of(ratings), np.asarray(means, dtype=np.float64)
-    human_means = given.means()
+    normalised, predicted = NormalisedRatings.of(ratings), np.asarray(means, dtype=np.float64)
+    human_means = normalised.means()
     if predicted.shape != human_means.shape:
         raise ValueError("Needs one predicted mean and the ratings of each answer.")
     spread = np.full(len(predicted), np.nan) if variances is None else np.asarray(variances, dtype=np.float64)
@@ -116,17 +116,17 @@ def judge_figures(
         _rank_figure(spearman, predicted, human_means),
         _rank_figure(kendall, predicted, human_means),
         _absolute_error_figure(predicted, human_means, reason="no_answers"),
-        _absolute_error_figure(spread, given.variances(unbiased=unbiased), reason="no_variances"),
+        _absolute_error_figure(spread, normalised.variances(unbiased=unbiased), reason="no_variances"),
     )
 
 
 def rater_ceiling(means: Sequence[float] | FloatArray, ratings: Sequence[Sequence[float]]) -> RaterCeiling:
     """As `human_ceiling.rating_ceiling` has it, of Spearman's rho."""
-    given = NormalisedRatings.of(ratings)
-    found = rating_ceiling(given.unit, given.value, means, resampling=_ONCE).srcc
+    normalised = NormalisedRatings.of(ratings)
+    ceiling = rating_ceiling(normalised.unit, normalised.value, means, resampling=_ONCE).srcc
     rater, judge = (
-        JudgeFigure(one.value, found.units, None if one.value is not None else one.reason)
-        for one in (found.human, found.model)
+        JudgeFigure(one.value, ceiling.units, None if one.value is not None else one.reason)
+        for one in (ceiling.human, ceiling.model)
     )
     return RaterCeiling(rater, judge)
 

@@ -277,19 +277,21 @@ def _derivatives(
     design: PairDesign, model: PairModel, counts: FloatArray, parameters: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The gradient (B, M) and the negative Hessian (B, M, M)."""
-    found = model.curvature(*_strength_differences(design, parameters), counts)
+    curvature = model.curvature(*_strength_differences(design, parameters), counts)
     n, lead = design.n, design.n + design.position
     gradient, information = np.zeros_like(parameters), np.zeros((*parameters.shape, parameters.shape[1]))
-    gradient[:, :n] = _per_system(design, found.gradient) - design.ridge * parameters[:, :n]
-    gradient[:, lead:] = found.shared_gradient
-    information[:, :n, :n] = _laplacian(design, found.information) + design.ridge * np.eye(n)
-    information[:, lead:, lead:] = found.shared_information
-    borders = [(lead + q, found.cross_information[..., q]) for q in range(found.cross_information.shape[2])]
+    gradient[:, :n] = _per_system(design, curvature.gradient) - design.ridge * parameters[:, :n]
+    gradient[:, lead:] = curvature.shared_gradient
+    information[:, :n, :n] = _laplacian(design, curvature.information) + design.ridge * np.eye(n)
+    information[:, lead:, lead:] = curvature.shared_information
+    borders = [
+        (lead + q, curvature.cross_information[..., q]) for q in range(curvature.cross_information.shape[2])
+    ]
     if design.position:
-        gradient[:, n] = found.gradient.sum(axis=1)
-        information[:, n, n] = found.information.sum(axis=1)
-        information[:, n, lead:] = information[:, lead:, n] = found.cross_information.sum(axis=1)
-        borders.append((n, found.information))
+        gradient[:, n] = curvature.gradient.sum(axis=1)
+        information[:, n, n] = curvature.information.sum(axis=1)
+        information[:, n, lead:] = information[:, lead:, n] = curvature.cross_information.sum(axis=1)
+        borders.append((n, curvature.information))
     for place, by_pair in borders:
         information[:, place, :n] = information[:, :n, place] = _per_system(design, by_pair)
     return gradient, information
@@ -341,8 +343,8 @@ def _identified(
     d, shared = _strength_differences(design, parameters)
     plain = PairDesign(design.n, design.one, design.other, design.position)
     even = np.hstack([np.zeros((len(d), design.n + design.position)), shared])
-    kept = design.n + design.position
-    information = _derivatives(plain, model, counts, even)[1][:, :kept, :kept]
+    n_free = design.n + design.position
+    information = _derivatives(plain, model, counts, even)[1][:, :n_free, :n_free]
     values = np.linalg.eigvalsh(information + _hold_mean(plain, information))
     return np.asarray(values[:, 0] > _FLAT * values[:, -1])
 

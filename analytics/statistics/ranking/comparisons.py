@@ -82,10 +82,10 @@ def count_comparisons(
     columns = {name: _whole_numbers(column) for name, column in (clusters or {}).items()}
     levels, level = _confidence_levels(confidence, n=len(left))
     _check_rows(systems, left, right, result, level, times, *columns.values())
-    kept = times > 0
+    rows = times > 0
     n = len(systems)
     key = ((left * n + right) * len(OUTCOMES) + result) * (len(levels) + 1) + level + 1
-    key, times = key[kept], times[kept]
+    key, times = key[rows], times[rows]
     occurring, cell, count = _group_keys(key, times, span=n * n * len(OUTCOMES) * (len(levels) + 1))
     rest, level_of = np.divmod(occurring, len(levels) + 1)
     pair, outcome_of = np.divmod(rest, len(OUTCOMES))
@@ -98,7 +98,7 @@ def count_comparisons(
         level=level_of - 1,
         count=count,
         clusters={
-            name: _count_by_cluster(column[kept], cell, times, n_cells=len(count))
+            name: _count_by_cluster(column[rows], cell, times, n_cells=len(count))
             for name, column in columns.items()
         },
     )
@@ -129,10 +129,10 @@ def _confidence_levels(confidence: ArrayLike | None, *, n: int) -> tuple[tuple[f
     values = np.asarray(confidence, dtype=np.float64)
     if np.isinf(values).any():
         raise ValueError("A confidence is a finite number, or NaN where none was given.")
-    given = ~np.isnan(values)
-    levels, index = np.unique(values[given], return_inverse=True)
+    stated = ~np.isnan(values)
+    levels, index = np.unique(values[stated], return_inverse=True)
     level = np.full(len(values), -1, dtype=np.int64)
-    level[given] = index
+    level[stated] = index
     return tuple(levels.tolist()), level
 
 

@@ -192,13 +192,13 @@ def _rater_agreements(
     value = patterns.values[patterns.code]
     sums = patterns.per_pattern(patterns.count * value)[patterns.pattern]
     above = np.where(paired, value - (sums - value) / np.maximum(others, 1), 0.0)
-    given, pairable, pairs = by_rater(np.ones(len(value))), by_rater(paired), by_rater(others)
+    ratings, pairable, pairs = by_rater(np.ones(len(value))), by_rater(paired), by_rater(others)
     equal = by_rater((patterns.count - 1) * paired) / np.maximum(pairs, 1)
     mean = by_rater(above) / np.maximum(pairable, 1)
     return [
         RaterAgreement(
             rater=name,
-            ratings=int(given[k]),
+            ratings=int(ratings[k]),
             pairable_ratings=int(pairable[k]),
             alpha_without=without[k][0],
             reason=without[k][1],
@@ -251,11 +251,11 @@ def self_consistency(
         raise ValueError(
             f"Units, raters and values are columns of equal length: {unit.shape}, {rater.shape}, {value.shape}."
         )
-    given = ~np.isnan(value)
-    who = number_labels(rater[given], what="rater")
-    about = number_labels(unit[given])
+    rated = ~np.isnan(value)
+    who = number_labels(rater[rated], what="rater")
+    about = number_labels(unit[rated])
     meeting = who * (int(about.max(initial=-1)) + 1) + about
-    patterns = patterns_from_long(meeting, value[given], clusters=who)
+    patterns = patterns_from_long(meeting, value[rated], clusters=who)
     alpha = alpha_at(patterns, level, interval=interval)
     share = percent_agreement(patterns)
     pairable = patterns.pairable()

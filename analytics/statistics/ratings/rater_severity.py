@@ -60,14 +60,14 @@ def z_scored(value: FloatArray, rater: IntArray) -> ZScored:
     centred = value - (np.bincount(number, weights=value) / np.maximum(n, 1))[number]
     squares = np.bincount(number, weights=centred**2)
     size = np.bincount(number, weights=value**2)
-    kept = (n > 1) & (squares > 1e-24 * size)
-    if not kept.any():
+    usable = (n > 1) & (squares > 1e-24 * size)
+    if not usable.any():
         return ZScored(np.full(len(value), np.nan), len(n))
-    sd = np.sqrt(np.divide(squares, n - 1, out=np.ones_like(squares), where=kept))
-    rows = kept[number]
-    common = math.sqrt(float(squares[kept].sum() / (n[kept] - 1).sum()))
+    sd = np.sqrt(np.divide(squares, n - 1, out=np.ones_like(squares), where=usable))
+    rows = usable[number]
+    common = math.sqrt(float(squares[usable].sum() / (n[usable] - 1).sum()))
     scored = float(value[rows].mean()) + common * centred / sd[number]
-    return ZScored(np.where(rows, scored, np.nan), int((~kept).sum()))
+    return ZScored(np.where(rows, scored, np.nan), int((~usable).sum()))
 
 
 def rater_severities(
