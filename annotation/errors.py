@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class DomainError(Exception):
 
 class InvalidInput(DomainError):
     code = "invalid"
+
+    @classmethod
+    def of_field(cls, field: str, message: str, remedy: str = "", *, summary: str = "") -> Self:
+        """With one field at fault; its problem is the message too, unless there is a `summary`."""
+        return cls(summary or message, problems=[FieldProblem(field, message, remedy)])
 
 
 class NotAllowed(DomainError):

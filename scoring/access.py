@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from django.db.models import QuerySet
+
 from annotation.access import managed_study, study_of
 from annotation.errors import NotFound
 from annotation.models import Study, User
 from scoring.models import LearnedModel, Scorer, ScoringRun, Writer, WritingRun
 
+T = TypeVar("T", ScoringRun, LearnedModel, WritingRun)
+
 
 def run_of(user: User, run_id: int) -> ScoringRun:
     """A run over a study that this account runs."""
-    run = ScoringRun.objects.select_related("study", "scorer", "created_by").filter(pk=run_id).first()
-    if run is None or not study_of(user, run.study.slug).manages:
-        raise NotFound
-    return run
+    return _of_managed_study(user, ScoringRun.objects.select_related("scorer"), run_id)
 
 
 def scorer_of(study: Study, scorer_id: int) -> Scorer:
@@ -26,11 +29,7 @@ def scorer_of(study: Study, scorer_id: int) -> Scorer:
 
 def learned_model_of(user: User, model_id: int) -> LearnedModel:
     """A version of a model of a study that this account runs."""
-    models = LearnedModel.objects.select_related("study", "job", "scorer", "created_by")
-    model = models.filter(pk=model_id).first()
-    if model is None or not study_of(user, model.study.slug).manages:
-        raise NotFound
-    return model
+    return _of_managed_study(user, LearnedModel.objects.select_related("job", "scorer"), model_id)
 
 
 def writer_of(user: User, slug: str, writer_id: int) -> Writer:
@@ -44,8 +43,11 @@ def writer_of(user: User, slug: str, writer_id: int) -> Writer:
 
 def writing_run_of(user: User, run_id: int) -> WritingRun:
     """A writing run over a study that this account runs."""
-    runs = WritingRun.objects.select_related("study", "writer__system", "created_by")
-    run = runs.filter(pk=run_id).first()
-    if run is None or not study_of(user, run.study.slug).manages:
+    return _of_managed_study(user, WritingRun.objects.select_related("writer__system"), run_id)
+
+
+def _of_managed_study(user: User, rows: QuerySet[T], pk: int) -> T:
+    row = rows.select_related("study", "created_by").filter(pk=pk).first()
+    if row is None or not study_of(user, row.study.slug).manages:
         raise NotFound
-    return run
+    return row

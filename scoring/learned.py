@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 
-from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from annotation.models import Job, Study, User
 from annotation.review import flagging
 from annotation.studies import audit
@@ -33,8 +33,8 @@ def validate_training_options(kind: str, given: Mapping[str, Any]) -> dict[str, 
         return catalogue.validate_options(kind, given)
     except OptionError as error:
         name = "kind" if error.option == "model" else f"options.{error.option}"
-        problem = FieldProblem(name, error.message)
-        raise InvalidInput(f"This cannot be trained so: {error}", problems=[problem]) from None
+        summary = f"This cannot be trained so: {error}"
+        raise InvalidInput.of_field(name, error.message, summary=summary) from None
 
 
 def list_versions(study: Study, kind: str | None = None) -> QuerySet[LearnedModel]:

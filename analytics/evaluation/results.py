@@ -55,33 +55,28 @@ class TableLayout:
         return tuple(column for column in self.columns if column.part in benchmark.parts)
 
 
-def _correlation_columns(part: str) -> tuple[BenchmarkColumn, ...]:
-    return (
-        BenchmarkColumn(part, "LCC", part, "lcc"),
-        BenchmarkColumn(part, "SRCC", part, "srcc"),
-        BenchmarkColumn(part, "KTAU", part, "ktau"),
+def _columns(parts: Sequence[str], statistics: Mapping[str, Statistic]) -> tuple[BenchmarkColumn, ...]:
+    """For each part its statistics, by their labels."""
+    return tuple(
+        BenchmarkColumn(part, label, part, statistic)
+        for part in parts
+        for label, statistic in statistics.items()
     )
 
 
-def _accuracy_columns(heading: str, labels: tuple[str, ...]) -> tuple[BenchmarkColumn, ...]:
-    return tuple(BenchmarkColumn(heading, label, f"{heading}/{label}", "accuracy") for label in labels)
-
-
-def _composition_columns(part: str) -> tuple[BenchmarkColumn, ...]:
-    return (
-        BenchmarkColumn(part, "Text", part, "text"),
-        BenchmarkColumn(part, "Audio", part, "audio"),
-        BenchmarkColumn(part, "Group", part, "group"),
+def _accuracy_columns(labels: Sequence[str], headings: Sequence[str]) -> tuple[BenchmarkColumn, ...]:
+    return tuple(
+        BenchmarkColumn(heading, label, f"{heading}/{label}", "accuracy")
+        for heading in headings
+        for label in labels
     )
 
 
-_FENSE = ("HC", "HI", "HM", "MM", "All")
-_BRACE = ("HH", "HM", "MM", "All")
+_CORRELATIONS: Mapping[str, Statistic] = {"LCC": "lcc", "SRCC": "srcc", "KTAU": "ktau"}
+_COMPOSITION: Mapping[str, Statistic] = {"Text": "text", "Audio": "audio", "Group": "group"}
 
 LAYOUTS = (
-    TableLayout(
-        "relevance", 2, "Human-rated relevance", _correlation_columns("RELATE") + _correlation_columns("PAM")
-    ),
+    TableLayout("relevance", 2, "Human-rated relevance", _columns(("RELATE", "PAM"), _CORRELATIONS)),
     TableLayout(
         "pairwise",
         3,
@@ -98,21 +93,20 @@ LAYOUTS = (
         "compositional",
         4,
         "Compositional reasoning",
-        _composition_columns("CompA-Order") + _composition_columns("CompA-Attribute"),
+        _columns(("CompA-Order", "CompA-Attribute"), _COMPOSITION),
     ),
     TableLayout(
         "fense",
         5,
         "FENSE",
-        _accuracy_columns("AudioCaps-Eval", _FENSE) + _accuracy_columns("Clotho-Eval", _FENSE),
+        _accuracy_columns(("HC", "HI", "HM", "MM", "All"), ("AudioCaps-Eval", "Clotho-Eval")),
     ),
     TableLayout(
         "brace",
         6,
         "BRACE",
-        _accuracy_columns("AudioCaps-Main", _BRACE)
-        + _accuracy_columns("Clotho-Main", _BRACE)
-        + _accuracy_columns("Hallucination", ("AudioCaps", "Clotho")),
+        _accuracy_columns(("HH", "HM", "MM", "All"), ("AudioCaps-Main", "Clotho-Main"))
+        + _accuracy_columns(("AudioCaps", "Clotho"), ("Hallucination",)),
     ),
 )
 

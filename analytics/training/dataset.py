@@ -124,7 +124,7 @@ def split_examples(data: TrainingData, plan: Mapping[str, Any], *, seed: int) ->
     else:
         _refuse_one_group(data)
         split = _by_group(data, seed)
-    learned = Split(*(_without_raters(part, raters) for part in (split.train, split.dev, split.test)))
+    learned = split.map(lambda part: _without_raters(part, raters))
     training: Any = _examples(learned, RatedAnswer)
     if trainable(data.kind).learns is TrainingSignal.PREFERENCES:
         training = MusicVotes(pairs=_examples(learned, ComparedPair), rated=_examples(learned, RatedClip))
@@ -197,8 +197,7 @@ def _by_system(data: TrainingData, seed: int) -> Split[TrainingExample]:
 
 def _judged(data: TrainingData, split: Split[Any]) -> Split[TrainingExample]:
     by_key = {one.example.key: one for one in data.judged}
-    parts = (split.train, split.dev, split.test)
-    return Split(*([by_key[example.key] for example in part] for part in parts))
+    return split.map(lambda part: [by_key[example.key] for example in part])
 
 
 def _systems(data: TrainingData) -> set[str]:
@@ -215,8 +214,7 @@ def _without_raters(judged: Sequence[TrainingExample], without: frozenset[str]) 
 
 
 def _examples(split: Split[TrainingExample], of: type) -> Split[Any]:
-    parts = (split.train, split.dev, split.test)
-    return Split(*([one.example for one in part if isinstance(one.example, of)] for part in parts))
+    return split.map(lambda part: [one.example for one in part if isinstance(one.example, of)])
 
 
 def _refuse_leaks(training: Any) -> None:

@@ -45,11 +45,15 @@ def start_training(
     _refuse_plan(plan)
     asked = [one.key for one in learnable(study, kind)]
     if not asked:
-        raise _refused("kind", f"{kind} cannot learn from what this study asks.", _learns_from(kind))
+        raise InvalidInput.of_field(
+            "kind", f"{kind} cannot learn from what this study asks.", _learns_from(kind)
+        )
     if _learns_ratings(kind):
         plan["question"] = _question(kind, question or asked[0], asked)
     elif question:
-        raise _refused("question", f"{kind} learns from all questions that it can learn from.", "Name none.")
+        raise InvalidInput.of_field(
+            "question", f"{kind} learns from all questions that it can learn from.", "Name none."
+        )
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     job = jobs.enqueue(TRAINING_JOB, study=study, params={"model": kind}, actor=actor)
     model = learned.add_version(study, kind, options=wanted, plan=plan, job=job)
@@ -66,19 +70,19 @@ def _scorer(study: Study, name: str) -> Scorer:
     named = Q(scorer__key=key, scorer__digest__startswith=digest) if key else Q(scorer__key=name)
     run = runs.filter(named).first()
     if run is None or run.scorer is None:
-        raise _refused("pseudo", f"{name!r} has not scored this study.", "Score the study with it first.")
+        raise InvalidInput.of_field(
+            "pseudo", f"{name!r} has not scored this study.", "Score the study with it first."
+        )
     return run.scorer
 
 
 def _question(kind: str, wanted: str, asked: Sequence[str]) -> str:
     if wanted not in asked:
         names = ", ".join(asked)
-        raise _refused("question", f"{kind} cannot learn from a question {wanted!r}.", f"There is {names}.")
+        raise InvalidInput.of_field(
+            "question", f"{kind} cannot learn from a question {wanted!r}.", f"There is {names}."
+        )
     return wanted
-
-
-def _refused(field: str, message: str, remedy: str) -> InvalidInput:
-    return InvalidInput(message, problems=[FieldProblem(field, message, remedy)])
 
 
 def _refuse_plan(plan: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from annotation.models import ItemVersion, Study, User
 from annotation.studies import audit
 from scoring.runs import scoring_runs, validation
@@ -39,8 +39,8 @@ def set_prescore(study: Study, wanted: Sequence[Mapping[str, Any]], *, actor: Us
     kept = []
     for number, each in enumerate(wanted):
         if set(each) - {"metric", "options"} or not isinstance(each.get("metric"), str):
-            problem = FieldProblem(f"prescore[{number}]", "Give a metric and its options.")
-            raise InvalidInput("This is no list of scorers.", problems=[problem])
+            field, summary = f"prescore[{number}]", "This is no list of scorers."
+            raise InvalidInput.of_field(field, "Give a metric and its options.", summary=summary)
         validation.validate_options(study, each["metric"], each.get("options") or {})
         # As given: a default that changes, or the study's prompts, hold for later imports.
         kept.append({"metric": each["metric"], "options": dict(each.get("options") or {})})

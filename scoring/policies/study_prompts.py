@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.errors import FieldProblem, InvalidInput, NotFound
+from annotation.errors import InvalidInput, NotFound
 from annotation.models import Study, User
 from scoring.metrics import registry
 from scoring.policies.prescoring import lock_study, save_study_rule
@@ -21,19 +21,18 @@ def set_prompts(
 ) -> Study:
     """Give a scorer, and its sibling for pairs, a study's own prompts (a prompt file as parsed); None takes them back.
     They hold for runs asked for from now on. Raises InvalidInput."""
+    family = validation.metric_family(scorer)
     if definition is not None:
-        validation.check_prompts(definition, validation.metric_family(scorer), field="prompts")
+        validation.check_prompts(definition, family, field="prompts")
     families = {validation.metric_family(name) for name in registry.METRICS}
-    if validation.metric_family(scorer) not in families:
-        problem = FieldProblem(
-            "scorer", f"There is no scorer {scorer!r}.", f"Use {', '.join(sorted(families))}."
-        )
-        raise InvalidInput("These prompts belong to no scorer.", problems=[problem])
+    if family not in families:
+        remedy, summary = f"Use {', '.join(sorted(families))}.", "These prompts belong to no scorer."
+        raise InvalidInput.of_field("scorer", f"There is no scorer {scorer!r}.", remedy, summary=summary)
     study = lock_study(study)
     prompts = {**study.rules.get("prompts", {})}
-    prompts.pop(validation.metric_family(scorer), None)
+    prompts.pop(family, None)
     if definition is not None:
-        prompts[validation.metric_family(scorer)] = dict(definition)
+        prompts[family] = dict(definition)
     return save_study_rule(study, "prompts", prompts, actor=actor, told=sorted(prompts))
 
 

@@ -26,6 +26,10 @@ M = TypeVar("M")
 SLICE_SECONDS = 40.0
 SLICE_PER_LOADING_SECOND = 10.0
 FOREGROUND_POLL_SECONDS = 0.5
+_DIED_LOADING = (
+    f"The worker died {MAX_ATTEMPTS} times while it loaded the model. Most likely it does not fit into this machine's "
+    "memory: choose a smaller one, or a server that has it (the backbone's address)."
+)
 _log = logging.getLogger(__name__)
 
 
@@ -81,33 +85,26 @@ def canonical_json(value: Mapping[str, Any]) -> str:
 
 def load_for_run(engine: RunEngine[R], run: R, load: Callable[[], M]) -> M | None:
     """The run's model; None when it cannot be loaded, which ends the run, or when another worker is loading it."""
-    with model_loading_lock(run.pk, lock=engine.loading_lock) as locked:
-        return _load(engine, run, load) if locked else None
-
-
-def _load(engine: RunEngine[R], run: R, load: Callable[[], M]) -> M | None:
-    """Behind the lock, so that a worker that began to load before and did not come back is dead."""
     this = engine.runs._default_manager.filter(pk=run.pk)
-    if this.filter(n_openings__gte=MAX_ATTEMPTS).exists():
-        fail_unless_others_work(
-            engine,
-            run,
-            f"The worker died {MAX_ATTEMPTS} times while it loaded the model. Most likely it does not fit into this "
-            "machine's memory: choose a smaller one, or a server that has it (the backbone's address).",
-        )
-        return None
-    this.update(n_openings=F("n_openings") + 1)
-    engine.runs_being_loaded.add(run.pk)
-    try:
-        return load()
-    except (SetupError, OptionError) as error:
-        fail_unless_others_work(engine, run, str(error))
-    except Exception as error:
-        _log.exception("The model of %s run %s could not be loaded", engine.name, run.pk)
-        fail_unless_others_work(engine, run, _loading_error_message(error))
-    finally:
-        retry_on_lost_connection(lambda: this.update(n_openings=0))
-        engine.runs_being_loaded.discard(run.pk)
+    with model_loading_lock(run.pk, lock=engine.loading_lock) as locked:
+        if not locked:
+            return None
+        # Behind the lock: a worker that began to load before and did not come back is dead.
+        if this.filter(n_openings__gte=MAX_ATTEMPTS).exists():
+            fail_unless_others_work(engine, run, _DIED_LOADING)
+            return None
+        this.update(n_openings=F("n_openings") + 1)
+        engine.runs_being_loaded.add(run.pk)
+        try:
+            return load()
+        except (SetupError, OptionError) as error:
+            fail_unless_others_work(engine, run, str(error))
+        except Exception as error:
+            _log.exception("The model of %s run %s could not be loaded", engine.name, run.pk)
+            fail_unless_others_work(engine, run, _loading_error_message(error))
+        finally:
+            retry_on_lost_connection(lambda: this.update(n_openings=0))
+            engine.runs_being_loaded.discard(run.pk)
     return None
 
 

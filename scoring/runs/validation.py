@@ -36,8 +36,8 @@ def validate_options(study: Study | None, metric: str, given: Mapping[str, Any])
     except OptionError as error:
         option = known.get(error.option) if error.option != "scorer" else None
         name = "scorer" if error.option == "scorer" else f"options.{error.option}"
-        problem = FieldProblem(name, error.message, option.help if option else "")
-        raise InvalidInput(f"This scorer cannot be used so: {error}", problems=[problem]) from None
+        remedy, summary = option.help if option else "", f"This scorer cannot be used so: {error}"
+        raise InvalidInput.of_field(name, error.message, remedy, summary=summary) from None
     if options.get("prompts"):
         check_prompts(options["prompts"], metric_family(metric), field="options.prompts")
     return options
@@ -48,8 +48,8 @@ def check_prompts(definition: Mapping[str, Any], of: str, *, field: str) -> None
     try:
         llm_judge.check_prompts(parse(definition), of)
     except PromptError as error:
-        problem = FieldProblem(field, str(error))
-        raise InvalidInput(f"These prompts cannot be used: {error}", problems=[problem]) from None
+        summary = f"These prompts cannot be used: {error}"
+        raise InvalidInput.of_field(field, str(error), summary=summary) from None
 
 
 def validate_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> dict[str, Any]:
@@ -62,26 +62,27 @@ def validate_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> 
         for name in given
         if name not in FILTERS
     ]
-    wanted: dict[str, Any] = {}
+    part: dict[str, Any] = {}
     for name, check in (("systems", _unknown_systems), ("items", _unknown_items)):
         if names := _validate_names(given.get(name), f"filter.{name}", problems):
-            wanted[name] = names
+            part[name] = names
             problems += check(study, names)
-    if reads is Reads.PAIR and len(wanted.get("systems", [])) == 1:
+    if reads is Reads.PAIR and len(part.get("systems", [])) == 1:
         problems.append(FieldProblem("filter.systems", "A pair is of two systems.", "Name both, or none."))
     strata = given.get("strata") or {}
     if not isinstance(strata, Mapping):
         problems.append(FieldProblem("filter.strata", 'Give a table such as {"modality": ["music"]}.'))
-    elif found := {
-        key: _validate_names(strata[key], f"filter.strata.{key}", problems) for key in sorted(strata)
-    }:
-        wanted["strata"] = {key: values for key, values in found.items() if values}
-        problems += _unknown_strata(study, wanted["strata"])
+    else:
+        values_by_key = {
+            key: _validate_names(strata[key], f"filter.strata.{key}", problems) for key in sorted(strata)
+        }
+        part["strata"] = {key: values for key, values in values_by_key.items() if values}
+        problems += _unknown_strata(study, part["strata"])
     if problems:
         raise InvalidInput(
             f"This part of the study cannot be chosen: {problems[0].message}", problems=problems
         )
-    return {name: value for name, value in wanted.items() if value}
+    return {name: value for name, value in part.items() if value}
 
 
 def check_storable(given: Any, *, field: str) -> None:
@@ -95,11 +96,8 @@ def check_storable(given: Any, *, field: str) -> None:
         elif isinstance(value, list | tuple):
             left += value
         elif isinstance(value, str) and ("\x00" in value or value != value.encode(errors="replace").decode()):
-            problem = FieldProblem(
-                field, "A text in it holds a character that cannot be kept (NUL, or a lone surrogate).",
-                "Take the character out.",
-            )  # fmt: skip
-            raise InvalidInput(problem.message, problems=[problem])
+            message = "A text in it holds a character that cannot be kept (NUL, or a lone surrogate)."
+            raise InvalidInput.of_field(field, message, "Take the character out.")
 
 
 def _validate_names(given: Any, field: str, problems: list[FieldProblem]) -> list[str]:

@@ -27,24 +27,13 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
     ),
     Option("width", "number", f"Of the transformers, a multiple of 12. {_CMI_RM_DEFAULT}: 768.", above=0),
     Option("prompt_depth", "number", f"Layers that read the prompt. {_CMI_RM_DEFAULT}: 4.", minimum=0),
-    Option(
-        "joint_depth",
-        "number",
-        f"Joint layers over audio and prompt. {_CMI_RM_DEFAULT}: 1.",
-        minimum=0,
-    ),
+    Option("joint_depth", "number", f"Joint layers over audio and prompt. {_CMI_RM_DEFAULT}: 1.", minimum=0),
     Option("batch", "number", "Pairs and rated clips per step.", default=48, above=0),
     Option(
         "learning_rate", "decimal", f"The highest of the second stage. {_CMI_RM_DEFAULT}: 0.0001.", above=0
     ),
     Option("weight_decay", "decimal", f"{_CMI_RM_DEFAULT}: 0.01.", minimum=0),
-    Option(
-        "dropout",
-        "decimal",
-        f"Dropout in training. {_CMI_RM_DEFAULT}: 0.",
-        minimum=0,
-        below=1,
-    ),
+    Option("dropout", "decimal", f"Dropout in training. {_CMI_RM_DEFAULT}: 0.", minimum=0, below=1),
     Option(
         "steps", "number", f"The most steps on people's votes and ratings. {_CMI_RM_DEFAULT}: 1000.", above=0
     ),

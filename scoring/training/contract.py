@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,6 +11,7 @@ from scoring.metrics.contract import Sound
 from scoring.metrics.registry import Runtime
 
 T = TypeVar("T")
+U = TypeVar("U")
 HEADS = ("alignment", "musicality")
 
 
@@ -99,6 +100,9 @@ class Split(Generic[T]):
     train: Sequence[T]
     dev: Sequence[T] = ()
     test: Sequence[T] = ()
+
+    def map(self, change: Callable[[Sequence[T]], Sequence[U]]) -> Split[U]:
+        return Split(change(self.train), change(self.dev), change(self.test))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Count, Q
 
-from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from annotation.models import Draft, ReviewCase, Study, User
 from annotation.review import drafts
 from scoring.models import Writer, WritingRow, WritingRun
@@ -70,11 +70,10 @@ def request_draft(case: ReviewCase, writer: Writer, *, actor: User | None, note:
     decided.
     """
     if writer not in writers_for(case):
-        problem = FieldProblem("writer", f"{writer.name} writes no drafts in this study.", "Choose another.")
-        raise InvalidInput(problem.message, problems=[problem])
+        message = f"{writer.name} writes no drafts in this study."
+        raise InvalidInput.of_field("writer", message, "Choose another.")
     if len(note) > NOTE_LENGTH:
-        problem = FieldProblem("note", f"It has {len(note):,} characters; {NOTE_LENGTH:,} are the most.")
-        raise InvalidInput(problem.message, problems=[problem])
+        raise InvalidInput.of_field("note", f"It has {len(note):,} characters; {NOTE_LENGTH:,} are the most.")
     return _create_draft_run(case, writer, actor=actor, note=note)
 
 

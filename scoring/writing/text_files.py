@@ -189,11 +189,8 @@ def import_texts(
     name = name or source.name
     entries = _read_rows(source, name)
     there = load_current_texts(study, entries)
-    found = list(islice(row_problems(entries, there, allowing), _SHOWN + 1))
-    if found:
-        raise InvalidInput(
-            _refusal_message(name, found), problems=[_field_problem_of(each) for each in found[:_SHOWN]]
-        )
+    if problems := list(islice(row_problems(entries, there, allowing), _SHOWN + 1)):
+        raise _refusal(name, problems)
     new = [entry for entry in entries if not there.has(entry)]
     if not new:
         return ImportedTexts(len(entries), len(entries), None)
@@ -246,8 +243,8 @@ def _create_run(
 def _read_rows(source: Path, name: str) -> list[TextRow]:
     """The file's rows. Raises InvalidInput with what cannot be read."""
     if source.suffix.lower() not in FORMATS:
-        problem = FieldProblem("file", f"{name} is none of {', '.join(FORMATS)}.", "Save it as one of these.")
-        raise InvalidInput(problem.message, problems=[problem])
+        message = f"{name} is none of {', '.join(FORMATS)}."
+        raise InvalidInput.of_field("file", message, "Save it as one of these.")
     entries: list[TextRow] = []
     problems: list[RowProblem] = []
     for found in _iterate_rows(source):
@@ -266,19 +263,18 @@ def _read_rows(source: Path, name: str) -> list[TextRow]:
     if not problems and not entries:
         problems = [RowProblem("1", "", "there are no rows", "Write one for each text.")]
     if problems:
-        raise InvalidInput(
-            _refusal_message(name, problems), problems=[_field_problem_of(each) for each in problems[:_SHOWN]]
-        )
+        raise _refusal(name, problems)
     return entries
 
 
 def _iterate_rows(source: Path) -> Iterator[TextRow | RowProblem]:
     suffix = source.suffix.lower()
-    rows = json_files.json_lines(source) if suffix == ".jsonl" else csv_files.csv_rows(
-        source, delimiter="\t" if suffix == ".tsv" else ","
-    )  # fmt: skip
-    for found in rows:
-        yield found if isinstance(found, RowProblem) else _parse_row(*found)
+    if suffix == ".jsonl":
+        rows = json_files.json_lines(source)
+    else:
+        rows = csv_files.csv_rows(source, delimiter="\t" if suffix == ".tsv" else ",")
+    for row in rows:
+        yield row if isinstance(row, RowProblem) else _parse_row(*row)
 
 
 def _parse_row(row: str, cells: dict[str, Any]) -> TextRow | RowProblem:
@@ -313,9 +309,12 @@ def _parse_row(row: str, cells: dict[str, Any]) -> TextRow | RowProblem:
     return TextRow(row, item, system, field, text)
 
 
-def _refusal_message(name: str, problems: Sequence[RowProblem]) -> str:
+def _refusal(name: str, problems: Sequence[RowProblem]) -> InvalidInput:
     more = " Only the first are shown." if len(problems) > _SHOWN else ""
-    return f"{name} cannot be taken in as it is; nothing was kept.{more}"
+    return InvalidInput(
+        f"{name} cannot be taken in as it is; nothing was kept.{more}",
+        problems=[_field_problem_of(problem) for problem in problems[:_SHOWN]],
+    )
 
 
 def _field_problem_of(problem: RowProblem) -> FieldProblem:
@@ -339,7 +338,7 @@ def import_uploaded_texts(
 ) -> ImportedTexts:
     """`writing_files.take_in` of what was uploaded; the file itself is not kept. Raises InvalidInput."""
     if upload.size is None or upload.size > MOST_UPLOAD_BYTES:
-        raise InvalidInput(UPLOAD_TOO_LARGE, problems=[FieldProblem("file", UPLOAD_TOO_LARGE)])
+        raise InvalidInput.of_field("file", UPLOAD_TOO_LARGE)
     name = Path((upload.name or "texts").replace("\x00", "")).name or "texts"
     with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as kept:
         for chunk in upload.chunks():

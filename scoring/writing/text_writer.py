@@ -112,8 +112,6 @@ def open_writer(
         return found
     from scoring.backbones.opening import open_backbone
 
-    pass
-
     opened = open_backbone(backbone, dtype=chosen["dtype"], runtime=runtime)
     return TextWriter(
         opened, said, max_new_tokens=chosen["max_new_tokens"], listens=chosen.get("listens", True)

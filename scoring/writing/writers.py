@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,12 +54,11 @@ def add(study: Study, wanted: WriterSettings, *, actor: User | None) -> Writer:
 def change(writer: Writer, wanted: WriterSettings, *, actor: User | None) -> Writer:
     """Set a writer up otherwise, for what is asked of it from now on. What it writes cannot be changed. Raises
     InvalidInput."""
-    writer = (
-        Writer.objects.select_related("study", "system").select_for_update(of=("self",)).get(pk=writer.pk)
-    )
+    locked = Writer.objects.select_related("study", "system").select_for_update(of=("self",))
+    writer = locked.get(pk=writer.pk)
     if wanted.writes != writer.writes:
-        problem = FieldProblem("writes", "What a writer writes cannot be changed.", "Add another writer.")
-        raise InvalidInput(problem.message, problems=[problem])
+        message = "What a writer writes cannot be changed."
+        raise InvalidInput.of_field("writes", message, "Add another writer.")
     _save_settings(writer, wanted)
     audit.record("writer.changed", actor=actor, study=writer.study, subject=writer.name)
     return writer
@@ -69,12 +68,8 @@ def change(writer: Writer, wanted: WriterSettings, *, actor: User | None) -> Wri
 def retire(writer: Writer, *, retired: bool = True, actor: User | None) -> Writer:
     """Ask it for nothing any more, or bring it back. Runs under way go on."""
     Writer.objects.filter(pk=writer.pk).update(retired=retired)
-    audit.record(
-        "writer.retired" if retired else "writer.returned",
-        actor=actor,
-        study=writer.study,
-        subject=writer.name,
-    )
+    event = "writer.retired" if retired else "writer.returned"
+    audit.record(event, actor=actor, study=writer.study, subject=writer.name)
     writer.refresh_from_db()
     return writer
 
@@ -88,10 +83,8 @@ def _save_settings(writer: Writer, wanted: WriterSettings) -> None:
         raise InvalidInput(f"This writer cannot be set up so: {problems[0].message}", problems=problems)
     writer.name, writer.writes, writer.backbone = wanted.name.strip(), wanted.writes, wanted.backbone.strip()
     writer.options, writer.prompt = options, dict(wanted.prompt)
-    writer.per_minute, writer.drafts = (
-        wanted.per_minute,
-        wanted.drafts and wanted.writes != Writer.Writes.ANSWER,
-    )
+    writer.per_minute = wanted.per_minute
+    writer.drafts = wanted.drafts and wanted.writes != Writer.Writes.ANSWER
     writer.price_in, writer.price_out = wanted.price_in, wanted.price_out
     if not wanted.per_minute:
         writer.next_at = None
@@ -101,8 +94,7 @@ def _save_settings(writer: Writer, wanted: WriterSettings) -> None:
 
 
 def _validate(writer: Writer, wanted: WriterSettings) -> tuple[dict[str, Any], list[FieldProblem]]:
-    problems = [*_name_problems(writer, wanted), *_backbone_problems(wanted.backbone)]
-    problems += _system_problems(wanted) + _number_problems(wanted)
+    problems = [*_problems(writer, wanted)]
     options: dict[str, Any] = {}
     try:
         options = validate_options(wanted.writes, wanted.options)
@@ -117,59 +109,39 @@ def _validate(writer: Writer, wanted: WriterSettings) -> tuple[dict[str, Any], l
     return options, problems
 
 
-def _name_problems(writer: Writer, wanted: WriterSettings) -> list[FieldProblem]:
-    name = wanted.name.strip()
-    if not name or len(name) > _NAME_LENGTH:
-        return [FieldProblem("name", f"Give it a name of {_NAME_LENGTH} characters at most.")]
-    if Writer.objects.filter(study=writer.study, name=name).exclude(pk=writer.pk).exists():
-        return [
-            FieldProblem("name", f"This study has a writer called {name!r} already.", "Use another name.")
-        ]
-    return []
+def _problems(writer: Writer, wanted: WriterSettings) -> Iterator[FieldProblem]:
+    name, backbone, system = wanted.name.strip(), wanted.backbone.strip(), wanted.system.strip()
+    answers = wanted.writes == Writer.Writes.ANSWER
+    if not 0 < len(name) <= _NAME_LENGTH:
+        yield FieldProblem("name", f"Give it a name of {_NAME_LENGTH} characters at most.")
+    elif Writer.objects.filter(study=writer.study, name=name).exclude(pk=writer.pk).exists():
+        yield FieldProblem("name", f"This study has a writer called {name!r} already.", "Use another name.")
+    if problem := _backbone_problem(backbone):
+        yield FieldProblem("backbone", problem)
+    if answers and not 0 < len(system) <= _SYSTEM_LENGTH:
+        message = f"Name the system whose answers it writes, in {_SYSTEM_LENGTH} characters."
+        yield FieldProblem("system", message)
+    elif LIST_SEPARATOR in system:
+        yield FieldProblem("system", "It holds the control character U+001F.", "Remove it.")
+    elif system and not answers:
+        yield FieldProblem("system", "Only candidate answers are a system's.", "Leave it empty.")
+    if wanted.per_minute is not None and not 1 <= wanted.per_minute <= _MOST_PER_MINUTE:
+        message = f"Give a whole number from 1 to {_MOST_PER_MINUTE:,}, or none for no limit."
+        yield FieldProblem("per_minute", message)
+    for field_name in ("price_in", "price_out"):
+        price = getattr(wanted, field_name)
+        if price is not None and not 0 <= price < 1e9:
+            yield FieldProblem(field_name, "Give what a million tokens cost, or nothing.")
 
 
-def _backbone_problems(backbone: str) -> list[FieldProblem]:
-    backbone = backbone.strip()
-    if not backbone or len(backbone) > _BACKBONE_LENGTH:
-        message = (
-            "Name a model: as on the hub, a folder, or a server's address with the model's name after a #."
-        )
-        return [FieldProblem("backbone", message)]
+def _backbone_problem(backbone: str) -> str:
+    if not 0 < len(backbone) <= _BACKBONE_LENGTH:
+        return "Name a model: as on the hub, a folder, or a server's address with the model's name after a #."
     if re.match(r"https?://", backbone):
         from scoring.backbones.openai.server import check_address  # brings decoders along
 
         try:
             check_address(backbone)
         except SetupError as error:
-            return [FieldProblem("backbone", str(error))]
-    return []
-
-
-def _system_problems(wanted: WriterSettings) -> list[FieldProblem]:
-    name = wanted.system.strip()
-    if wanted.writes == Writer.Writes.ANSWER and not 0 < len(name) <= _SYSTEM_LENGTH:
-        return [
-            FieldProblem(
-                "system", f"Name the system whose answers it writes, in {_SYSTEM_LENGTH} characters."
-            )
-        ]
-    if LIST_SEPARATOR in name:
-        return [FieldProblem("system", "It holds the control character U+001F.", "Remove it.")]
-    if wanted.writes != Writer.Writes.ANSWER and name:
-        return [FieldProblem("system", "Only candidate answers are a system's.", "Leave it empty.")]
-    return []
-
-
-def _number_problems(wanted: WriterSettings) -> list[FieldProblem]:
-    problems = []
-    if wanted.per_minute is not None and not 1 <= wanted.per_minute <= _MOST_PER_MINUTE:
-        problems.append(
-            FieldProblem(
-                "per_minute", f"Give a whole number from 1 to {_MOST_PER_MINUTE:,}, or none for no limit."
-            )
-        )
-    for name in ("price_in", "price_out"):
-        price = getattr(wanted, name)
-        if price is not None and not 0 <= price < 1e9:
-            problems.append(FieldProblem(name, "Give what a million tokens cost, or nothing."))
-    return problems
+            return str(error)
+    return ""

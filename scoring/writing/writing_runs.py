@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from annotation.items import versions
 from annotation.models import ItemVersion, System, User
 from scoring.metrics.registry import Reads
@@ -42,12 +42,10 @@ def request(
     check_not_retired(writer)
     part = validation.validate_filter(writer.study, filter or {}, reads=Reads.SINGLE)
     if "systems" in part:
-        problem = FieldProblem(
-            "filter.systems", "Texts are written for items, not for systems.", "Leave it out."
-        )
-        raise InvalidInput(problem.message, problems=[problem])
-    asked = {"anew": anew, "judged": judged} if writer.system_id is None else {}
-    part |= {name: True for name, wanted in asked.items() if wanted}
+        message = "Texts are written for items, not for systems."
+        raise InvalidInput.of_field("filter.systems", message, "Leave it out.")
+    if writer.system_id is None:
+        part |= {name: True for name, extends in {"anew": anew, "judged": judged}.items() if extends}
     WRITING.lock_requests(writer.study_id)
     WRITING.refuse_duplicate(_same_runs(writer, part))
     purpose = WritingRun.Purpose.ANSWERS if writer.system_id else WritingRun.Purpose.ITEMS
@@ -94,8 +92,8 @@ def create(
 def check_not_retired(writer: Writer) -> None:
     """Raises InvalidInput for a writer that was retired."""
     if writer.retired:
-        problem = FieldProblem("writer", f"{writer.name} was retired.", "Bring it back, or choose another.")
-        raise InvalidInput(problem.message, problems=[problem])
+        message = f"{writer.name} was retired."
+        raise InvalidInput.of_field("writer", message, "Bring it back, or choose another.")
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ from typing import Any
 
 from annotation.models import Candidate, Item, ItemVersion, Study, System
 from scoring.models import Score, ScoringRow, ScoringRun
+from scoring.runs import scoring_runs, worker
 from tests import factories
 
 
@@ -27,6 +28,20 @@ def add(
     made, _ = System.objects.get_or_create(study=study, name=system)
     clip = factories.clip(f"{study.slug}-{name}-{system}", seconds=seconds)
     return Candidate.objects.create(item_version=row.current_version, system=made, clip=clip)
+
+
+def run_over(
+    study: Study, scorer: str = "word-count", options: dict[str, Any] | None = None, **part: Any
+) -> ScoringRun:
+    """A run that was requested, and waits."""
+    return scoring_runs.request(study, scorer, options or {}, actor=None, **part)
+
+
+def worked(run: ScoringRun) -> ScoringRun:
+    """The same run after a worker was at it."""
+    worker.work_on_run(run.pk)
+    run.refresh_from_db()
+    return run
 
 
 def values(run: ScoringRun) -> dict[str, float]:

@@ -5,38 +5,25 @@ from __future__ import annotations
 import math
 
 import pytest
+from django.utils import timezone
 
-from annotation.models import CaseReason, Job, Judgment
-from annotation.review import flagging, settings
+from annotation.models import CaseReason, Judgment
+from annotation.review import flagging
 from annotation.review.flag_rules import FlagRules
 from annotation.review.labels import evidence_lines
 from scoring import learned
-from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.models import Score, Scorer
 from tests import factories
 from tests.annotation.importing.reviewing import unresolved, votes
+from tests.scoring.policies.scores import flag_conflicts, score, score_pair, scored_by, version_of
 
 pytestmark = pytest.mark.django_db
 
-SILENT = {key: {"on": False} for key in ("codes", "disagreement", "low_confidence", "failed_gold")}
 
-
-def scored_by(study, key: str, **config) -> Scorer:
-    scorer = Scorer.objects.create(key=key, digest=f"{key:0<64}", config=config)
-    ScoringRun.objects.create(study=study, scorer=scorer, metric=key, state="done")
-    return scorer
-
-
-def asks(study, key: str, **values):
-    wanted = {**SILENT, "model_conflict": {"on": True, "scorer": key, **values}}
-    return settings.change_review_settings(study, actor=None, flags=wanted)
-
-
-def rate(study, scorer: Scorer, name: str, given: tuple[float, ...], score: float, output: str = "value"):
+def rate(study, scorer: Scorer, name: str, given: tuple[float, ...], value: float, output: str = "value"):
     task = factories.rating_task(study, name)
     votes(task, *given)
-    candidate = task.slots.get(slot=0).candidate
-    Score.objects.create(scorer=scorer, candidate=candidate, value=score, output=output)
-    return task
+    score(scorer, task, **{output: (value,)})
 
 
 def evidence(name: str) -> dict:
@@ -51,12 +38,12 @@ def study():
 class TestRatings:
     def test_a_probability_is_compared_on_one_scale(self, study):
         scorer = scored_by(study, "aqascore")
-        for name, given, score in (
+        for name, given, value in (
             ("far", (5, 5), 0.4), ("near", (5, 5), 0.6), ("low", (1, 2), 0.9), ("alone", (5,), 0.0)
         ):  # fmt: skip
-            rate(study, scorer, name, given, score)
+            rate(study, scorer, name, given, value)
         rate(study, scorer, "other-output", (5, 5), 0.0, output="spread")
-        flagging.apply_rules(asks(study, "aqascore"), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "aqascore"), actor=None)
         assert set(unresolved(study)) == {"far", "low"}
         found = evidence("far")
         assert (found["how"], found["human"], found["model"]) == ("scale", 1.0, 0.4)
@@ -66,7 +53,7 @@ class TestRatings:
         scorer = scored_by(study, "orca")
         rate(study, scorer, "far", (5, 4), 0.2)
         rate(study, scorer, "near", (5, 4), 0.8)
-        flagging.apply_rules(asks(study, "orca"), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "orca"), actor=None)
         assert set(unresolved(study)) == {"far"}
         assert evidence("far")["difference"] == pytest.approx((4.5 - 1) / 4 - 0.2)
 
@@ -76,7 +63,7 @@ class TestRatings:
         for n in range(24):
             rate(study, scorer, f"item-{n}", (1 + n / 8, 1 + n / 8), -0.2 + n / 100)
         rate(study, scorer, "odd", (5, 5), -0.9)
-        flagging.apply_rules(asks(study, "clapscore", difference=0.6), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "clapscore", difference=0.6), actor=None)
         assert set(unresolved(study)) == {"odd"}
         assert evidence("odd")["how"] == "ranks"
 
@@ -84,11 +71,11 @@ class TestRatings:
         scorer = scored_by(study, "clapscore")
         rate(study, scorer, "a", (1, 1), 0.9)
         rate(study, scorer, "b", (5, 5), 0.1)
-        assert flagging.apply_rules(asks(study, "clapscore"), actor=None).n_opened == 0
+        assert flagging.apply_rules(flag_conflicts(study, "clapscore"), actor=None).n_opened == 0
 
     def test_a_scorer_that_has_not_scored_the_study_finds_nothing(self, study):
         votes(factories.rating_task(study, "a"), 5, 5)
-        assert flagging.apply_rules(asks(study, "aqascore"), actor=None).n_opened == 0
+        assert flagging.apply_rules(flag_conflicts(study, "aqascore"), actor=None).n_opened == 0
 
 
 class TestPairs:
@@ -97,26 +84,23 @@ class TestPairs:
         return factories.StudyFactory(preset="cmi-pref", overlap=3)
 
     def compare(
-        self, study, scorer: Scorer, name: str, given: tuple[int, ...], score: float, *, swapped=False
+        self, study, scorer: Scorer, name: str, given: tuple[int, ...], value: float, *, swapped=False
     ):
         task = factories.comparison_task(study, name)
         votes(task, *given)
-        first, second = (slot.candidate for slot in task.slots.order_by("slot"))
-        if swapped:
-            first, second = second, first
-        Score.objects.create(scorer=scorer, candidate=first, other=second, value=score)
+        score_pair(scorer, task, value, swapped=swapped)
 
     def test_a_model_that_is_sure_of_the_other_side_than_most_raters_is_a_conflict(self, study):
         scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.5)
-        for name, given, score, swapped in (
+        for name, given, value, swapped in (
             ("against", (1, 1, 2), 0.1, False),
             ("with", (1, 1, 2), 0.9, False),
             ("unsure", (1, 1, 2), 0.4, False),
             ("no majority", (1, 2), 0.0, False),
             ("swapped", (1, 1), 0.9, True),
         ):
-            self.compare(study, scorer, name, given, score, swapped=swapped)
-        flagging.apply_rules(asks(study, "aqascore-pairs"), actor=None)
+            self.compare(study, scorer, name, given, value, swapped=swapped)
+        flagging.apply_rules(flag_conflicts(study, "aqascore-pairs"), actor=None)
         assert set(unresolved(study)) == {"against", "swapped"}
         found = evidence("against")
         assert (found["first"], found["second"], found["model_prefers"]) == (2, 1, 2)
@@ -126,7 +110,7 @@ class TestPairs:
         scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.0)
         self.compare(study, scorer, "a", (1, 1), -0.6)
         self.compare(study, scorer, "b", (2, 2), -0.6)
-        flagging.apply_rules(asks(study, "aqascore-pairs"), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "aqascore-pairs"), actor=None)
         assert set(unresolved(study)) == {"a"}
 
 
@@ -142,11 +126,7 @@ class TestDifferencesOfScores:
     ):
         task = factories.comparison_task(study, name)
         votes(task, *given)  # on alignment
-        for slot in task.slots.all():
-            for output, values in outputs.items():
-                Score.objects.create(
-                    scorer=scorer, candidate=slot.candidate, output=output, value=values[slot.slot]
-                )
+        score(scorer, task, **outputs)
 
     def test_a_clear_difference_against_most_votes_is_a_conflict(self, study):
         scorer = scored_by(study, "cmi-rm")
@@ -156,7 +136,7 @@ class TestDifferencesOfScores:
             ("the other way", (2, 2), (800.0, -800.0)),
         ):  # fmt: skip
             self.compare(study, scorer, name, given, alignment=alignment, musicality=(0.0, 9.0))
-        flagging.apply_rules(asks(study, "cmi-rm"), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "cmi-rm"), actor=None)
         assert set(unresolved(study)) == {"against", "the other way"}
         found = evidence("against")
         chance = 1 / (1 + math.exp(2.0))
@@ -177,25 +157,23 @@ class TestDifferencesOfScores:
     def test_a_rule_may_name_the_question_and_the_output(self, study, values, conflicts):
         scorer = scored_by(study, "cmi-rm")
         self.compare(study, scorer, "one", (1, 1), alignment=(0.0, 5.0), musicality=(0.0, 5.0))
-        flagging.apply_rules(asks(study, "cmi-rm", **values), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "cmi-rm", **values), actor=None)
         assert bool(unresolved(study)) == conflicts
 
     def test_the_promoted_version_counts_not_the_one_that_ran_last(self, study):
         first = scored_by(study, "cmi-rm")
         self.compare(study, first, "one", (1, 1), alignment=(0.0, 5.0))
-        later = Scorer.objects.create(key="cmi-rm", digest="later")
-        ScoringRun.objects.create(study=study, scorer=later, metric="cmi-rm", state="done")
-        assert flagging.preview_rules(study, FlagRules.of(asks(study, "cmi-rm").rules))[0].n_items == 0
-        job = Job.objects.create(study=study, kind="train")
-        LearnedModel.objects.create(
-            study=study, kind="cmi-rm", number=1, job=job, scorer=first, promoted_at=job.created_at
+        scored_by(study, "cmi-rm", digest="later")
+        assert (
+            flagging.preview_rules(study, FlagRules.of(flag_conflicts(study, "cmi-rm").rules))[0].n_items == 0
         )
-        flagging.apply_rules(asks(study, "cmi-rm"), actor=None)
+        version_of(study, first, promoted_at=timezone.now())
+        flagging.apply_rules(flag_conflicts(study, "cmi-rm"), actor=None)
         assert set(unresolved(study)) == {"one"}
 
     def test_the_reason_can_be_read(self, study):
         self.compare(study, scored_by(study, "cmi-rm"), "one", (1, 1), alignment=(0.0, 5.0))
-        flagging.apply_rules(asks(study, "cmi-rm"), actor=None)
+        flagging.apply_rules(flag_conflicts(study, "cmi-rm"), actor=None)
         read = {str(name): value for name, value in evidence_lines(evidence("one"))}
         assert (read["votes for the first"], read["votes for the second"]) == (2, 0)
         assert str(read["the model prefers"]) == "second"
@@ -206,7 +184,7 @@ def test_a_sweep_takes_up_scores_that_come_after_the_votes(study):
     task = factories.rating_task(study, "a")
     votes(task, 5, 5)
     last = Judgment.objects.latest("pk").pk
-    study = asks(study, "aqascore")
+    study = flag_conflicts(study, "aqascore")
     flagging.FlagSweep.objects.create(
         study=study, seen={"judgments": last, "exclusions": 0, "scores": 0}, ahead_until=1
     )
@@ -222,9 +200,7 @@ def test_making_a_version_the_studys_scorer_has_all_of_the_study_looked_at_again
     monkeypatch.setattr(learned.prescoring, "set_prescore", lambda *_, **__: None)
     scorer = Scorer.objects.create(key="orca", digest="o")
     rate(study, scorer, "a", (5, 5), 0.1)
-    study = asks(study, "orca")
+    study = flag_conflicts(study, "orca")
     assert flagging.sweep_studies().n_opened == 0
-    job = Job.objects.create(study=study, kind="train")
-    model = LearnedModel.objects.create(study=study, kind="orca", number=1, job=job, scorer=scorer)
-    learned.promote(model, actor=None)
+    learned.promote(version_of(study, scorer), actor=None)
     assert flagging.sweep_studies().n_opened == 1

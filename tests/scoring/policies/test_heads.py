@@ -10,44 +10,27 @@ from analytics.data.questions import measured_questions
 from analytics.data.votes import load_votes as read
 from analytics.training.examples import music_examples
 from annotation.errors import InvalidInput
-from annotation.models import CaseReason, Study, Task
+from annotation.models import CaseReason, Study
 from annotation.rating import task_selection
-from annotation.review import flagging, settings
+from annotation.review import flagging
 from annotation.studies.protocols import add_protocol_version
-from scoring.models import Score, Scorer, ScoringRun
 from scoring.policies import hints, priorities
 from tests import factories
 from tests.analytics.votes import vote
 from tests.annotation.rating.rules import protocols
+from tests.scoring.policies.scores import flag_conflicts, score, scored_by, version_of
 
 pytestmark = pytest.mark.django_db
 
-ONLY_MODELS = {key: {"on": False} for key in ("codes", "disagreement", "low_confidence", "failed_gold")}
 
-
-def scored_by(study: Study) -> Scorer:
-    scorer = Scorer.objects.create(key="cmi-rm", digest=f"{study.pk}".ljust(64, "0"))
-    ScoringRun.objects.create(study=study, scorer=scorer, metric="cmi-rm", state="done")
-    return scorer
-
-
-def say(scorer: Scorer, task: Task, **outputs: tuple[float, ...]) -> None:
-    for slot in task.slots.all():
-        for output, values in outputs.items():
-            Score.objects.create(
-                scorer=scorer, candidate_id=slot.candidate_id, output=output, value=values[slot.slot]
-            )
-
-
-def by(study: Study, **weights: float) -> dict[str, float]:
+def by(study: Study, scorer: str = "cmi-rm", **weights: float) -> dict[str, float]:
     none = {"uncertainty": 0.0, "disagreement": 0.0, "coverage": 0.0}
-    priorities.refresh(task_selection.set_ordering(study, actor=None, scorer="cmi-rm", **{**none, **weights}))
+    priorities.refresh(task_selection.set_ordering(study, actor=None, scorer=scorer, **{**none, **weights}))
     return dict(study.tasks.values_list("external_id", "priority"))
 
 
-def conflicts(study: Study, **rule) -> dict[str, dict]:
-    wanted = {**ONLY_MODELS, "model_conflict": {"on": True, "scorer": "cmi-rm", **rule}}
-    flagging.apply_rules(settings.change_review_settings(study, actor=None, flags=wanted), actor=None)
+def conflicts(study: Study, scorer: str = "cmi-rm", **rule) -> dict[str, dict]:
+    flagging.apply_rules(flag_conflicts(study, scorer, **rule), actor=None)
     return {one.case.item.external_id: one.evidence for one in CaseReason.objects.all()}
 
 
@@ -59,9 +42,9 @@ class TestOverallPreferences:
     @pytest.fixture
     def tasks(self, study):
         """Three pairs, on which the model is sure, unsure and in between."""
-        tasks, scorer = [factories.comparison_task(study, name) for name in "abc"], scored_by(study)
+        tasks, scorer = [factories.comparison_task(study, name) for name in "abc"], scored_by(study, "cmi-rm")
         for task, musicality in zip(tasks, (3.0, 0.1, -1.0), strict=True):
-            say(scorer, task, alignment=(0.0, 9.0), musicality=(musicality, 0.0))
+            score(scorer, task, alignment=(0.0, 9.0), musicality=(musicality, 0.0))
         return tasks
 
     def test_they_teach_musicality(self, study, tasks):
@@ -99,11 +82,11 @@ class TestRatingsOfOtherNames:
 
     def rated(self, study, n: int = 24) -> None:
         """The model ranks clips as people rate their relevance, but for the last, which it ranks last."""
-        scorer = scored_by(study)
+        scorer = scored_by(study, "cmi-rm")
         for number in range(n):
             task = factories.rating_task(study, f"item-{number:02}")
             model = -1.0 if number == n - 1 else float(number)
-            say(scorer, task, alignment=(model,), musicality=(0.0,))
+            score(scorer, task, alignment=(model,), musicality=(0.0,))
             for _ in range(2):
                 vote(task, 1 + 4 * number / n, question="relevance")
 
@@ -128,7 +111,41 @@ def test_a_scorer_that_says_nothing_of_the_questions_is_not_offered_to_raters():
     asked = [protocols.preference(key=key) for key in ("louder", "longer")]
     definition = protocols.definition(*asked, layout="comparison")
     add_protocol_version(study, definition=definition, actor=None)
-    scored_by(study)
+    scored_by(study, "cmi-rm")
     with pytest.raises(InvalidInput) as refused:
         hints.set_rule(study, actor=None, scorer="cmi-rm", withheld=0.5)
     assert "gives no rating and no preference" in refused.value.problems[0].message
+
+
+class TestJudgeOfOneQuestion:
+    """A judge of answers that learned one of several ratings speaks of that one."""
+
+    @pytest.fixture
+    def study(self):
+        """The judge learned `fluent` and finds the answers "a" and "b" as fluent as raters find "a"."""
+        study = factories.StudyFactory(overlap=9)
+        both = [protocols.question(key="correct"), protocols.question(key="fluent")]
+        study.protocol_version = add_protocol_version(
+            study, definition=protocols.definition(*both, candidate="text"), actor=None
+        )
+        scorer = scored_by(study, "orca", weights="w")
+        version_of(study, scorer, plan={"question": "fluent"})
+        for name, correct, fluent in (("a", 1, 5), ("b", 5, 1)):
+            task = factories.rating_task(study, name)
+            score(scorer, task, value=(1.0,))
+            for _ in range(2):
+                vote(task, correct, question="correct")
+                vote(task, fluent, question="fluent")
+        return study
+
+    def test_raters_are_told_of_that_question(self, study):
+        hints.set_rule(study, actor=None, scorer="orca", withheld=0.5)
+        hints.sweep()
+        assert [task.hint["answers"] for task in study.tasks.all()] == [{"fluent": 5.0}] * 2
+
+    def test_tasks_are_ordered_by_that_question(self, study):
+        assert by(study, "orca", disagreement=1) == {"a": 0.0, "b": 1.0}
+
+    @pytest.mark.parametrize(("named", "found"), [("", ["b"]), ("correct", ["a"])])
+    def test_cases_are_by_that_question_unless_the_rule_names_another(self, study, named, found):
+        assert list(conflicts(study, "orca", question=named)) == found

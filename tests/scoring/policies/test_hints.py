@@ -8,31 +8,18 @@ import math
 import pytest
 
 from annotation.errors import InvalidInput
-from annotation.models import Assignment, AuditEvent, Job, Study, Task
+from annotation.models import Assignment, AuditEvent, Study, Task
 from annotation.rating import briefings, leases
 from annotation.review import blind_judgments, cases
 from annotation.studies.protocols import add_protocol_version
-from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.models import LearnedModel, Score, Scorer
 from scoring.policies import hints
 from tests import factories
 from tests.annotation.importing import reviewing
 from tests.annotation.rating.rules import protocols
+from tests.scoring.policies.scores import score, score_pair, scored_by, version_of
 
 pytestmark = pytest.mark.django_db
-
-
-def scored_by(study: Study, key: str, digest: str = "", **config) -> Scorer:
-    scorer = Scorer.objects.create(key=key, digest=f"{digest or key:0<64}", config=config)
-    ScoringRun.objects.create(study=study, scorer=scorer, metric=key, state="done")
-    return scorer
-
-
-def score(scorer: Scorer, task: Task, **outputs: tuple[float, ...]) -> None:
-    for slot in task.slots.all():
-        for output, values in outputs.items():
-            Score.objects.create(
-                scorer=scorer, candidate=slot.candidate, output=output, value=values[slot.slot]
-            )
 
 
 def said(task: Task) -> dict | None:
@@ -72,10 +59,7 @@ def test_a_scorer_of_pairs_speaks_by_its_own_middle(middle, value, swapped, chan
     study = factories.StudyFactory(preset="cmi-pref")
     scorer = scored_by(study, "aqascore-pairs", prefers_first_above=middle)
     task = factories.comparison_task(study, "one")
-    first, second = (slot.candidate for slot in task.slots.order_by("slot"))
-    if swapped:
-        first, second = second, first
-    Score.objects.create(scorer=scorer, candidate=first, other=second, value=value)
+    score_pair(scorer, task, value, swapped=swapped)
     hints.set_rule(study, actor=None, scorer="aqascore-pairs", withheld=0.1)
     hints.sweep()
     assert said(task)["answers"] == {key: pytest.approx(chance) for key in ("alignment", "musicality")}
@@ -118,13 +102,12 @@ def test_the_promoted_model_speaks_rather_than_the_version_that_ran_last(pairs):
     before = Scorer.objects.get()
     later = scored_by(pairs, "cmi-rm", digest="later")
     assert pairs.tasks.first().hint["scorer"] == str(before)
-    job = Job.objects.create(study=pairs, kind="train")
-    model = LearnedModel.objects.create(study=pairs, kind="cmi-rm", number=1, job=job, scorer=before)
+    model = version_of(pairs, before)
     for task in pairs.tasks.all():
         score(later, task, alignment=(0.0, 0.0), musicality=(0.0, 0.0))
     assert hints.sweep() == 2
     assert pairs.tasks.first().hint["scorer"] == str(later)
-    LearnedModel.objects.filter(pk=model.pk).update(promoted_at=job.created_at)
+    LearnedModel.objects.filter(pk=model.pk).update(promoted_at=model.created_at)
     assert hints.sweep() == 2
     assert pairs.tasks.first().hint["scorer"] == str(before)
 

@@ -7,27 +7,15 @@ import math
 import pytest
 from django.utils import timezone
 
-from annotation.models import Job, OrderingPolicy, Study, Task
+from annotation.models import OrderingPolicy, Study
 from annotation.rating import task_selection
-from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.models import LearnedModel
 from scoring.policies import priorities
 from tests import factories
 from tests.analytics.votes import vote
+from tests.scoring.policies.scores import score, score_pair, scored_by, version_of
 
 pytestmark = pytest.mark.django_db
-
-
-def scored_by(study: Study, key: str, **config) -> Scorer:
-    scorer = Scorer.objects.create(key=key, digest=f"{study.pk}{key}".ljust(64, "0"), config=config)
-    ScoringRun.objects.create(
-        study=study, scorer=scorer, metric=key, state="done", finished_at=timezone.now()
-    )
-    return scorer
-
-
-def say(scorer: Scorer, task: Task, *values: float, output: str = "value") -> None:
-    for slot, value in zip(task.slots.order_by("slot"), values, strict=True):
-        Score.objects.create(scorer=scorer, candidate_id=slot.candidate_id, value=value, output=output)
 
 
 def by(study: Study, scorer: str = "", **weights: float) -> dict[str, float]:
@@ -53,21 +41,21 @@ class TestPairs:
     def test_those_whose_scores_are_close_come_first(self, study, tasks):
         scorer = scored_by(study, "cmi-rm")
         for task, alignment, musicality in zip(tasks, (2.0, -0.1, 1.0), (-2.0, 0.3, 0.0), strict=True):
-            say(scorer, task, alignment, 0.0, output="alignment")
-            say(scorer, task, musicality, 0.0, output="musicality")
+            score(scorer, task, alignment=(alignment, 0.0))
+            score(scorer, task, musicality=(musicality, 0.0))
         found = by(study, "cmi-rm", uncertainty=1)
         assert found == {"a": 0.0, "b": 1.0, "c": 0.5}  # mean |margin| 2, 0.2 and 0.5
 
     def test_one_that_is_not_scored_is_of_middling_uncertainty(self, study, tasks):
         scorer = scored_by(study, "cmi-rm")
-        say(scorer, tasks[0], 2.0, 0.0, output="alignment")
-        say(scorer, tasks[1], 0.1, 0.0, output="alignment")
+        score(scorer, tasks[0], alignment=(2.0, 0.0))
+        score(scorer, tasks[1], alignment=(0.1, 0.0))
         assert by(study, "cmi-rm", uncertainty=1) == {"a": 0.0, "b": 1.0, "c": 0.5}
 
     def test_those_whose_votes_say_otherwise_than_the_model_come_first(self, study, tasks):
         scorer = scored_by(study, "cmi-rm")
         for task in tasks:
-            say(scorer, task, 2.0, 0.0, output="alignment")
+            score(scorer, task, alignment=(2.0, 0.0))
         for task, choices in zip(tasks, ((1, 1), (2, 2), (3, 1)), strict=True):
             for choice in choices:
                 vote(task, question="alignment", choice=choice)
@@ -79,7 +67,7 @@ class TestPairs:
     def test_more_votes_against_the_model_weigh_more_than_one(self, study, tasks):
         scorer = scored_by(study, "clapscore")
         for task, margin in zip(tasks, (0.2, 0.2, -0.3), strict=True):
-            say(scorer, task, margin, 0.0)
+            score(scorer, task, value=(margin, 0.0))
         for task, n in ((tasks[0], 1), (tasks[1], 3), (tasks[2], 3)):
             for _ in range(n):
                 vote(task, question="alignment", choice=2)
@@ -90,9 +78,7 @@ class TestPairs:
     ):
         scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.5)
         for task, value, swapped in zip(tasks, (0.9, 0.55, 0.2), (False, True, True), strict=True):
-            pair = [slot.candidate_id for slot in task.slots.order_by("slot")]
-            first, other = reversed(pair) if swapped else pair
-            Score.objects.create(scorer=scorer, candidate_id=first, other_id=other, value=value)
+            score_pair(scorer, task, value, swapped=swapped)
             vote(task, question="alignment", choice=1)
         assert order(by(study, "aqascore-pairs", uncertainty=1)) == ["b", "c", "a"]
         # The first is preferred with 0.9, 0.45 and 0.8.
@@ -111,14 +97,14 @@ class TestRatings:
     def test_those_of_which_the_model_foretells_various_ratings_come_first(self, study, tasks):
         scorer = scored_by(study, "orca")
         for task, variance in zip(tasks, (0.01, 0.09, 0.04), strict=True):
-            say(scorer, task, 0.5)
-            say(scorer, task, variance, output="variance")
+            score(scorer, task, value=(0.5,))
+            score(scorer, task, variance=(variance,))
         assert by(study, "orca", uncertainty=1) == {"a": 0.0, "b": 1.0, "c": 0.5}
 
     def test_ratings_are_held_against_the_model_on_its_scale(self, study, tasks):
         scorer = scored_by(study, "orca")
         for task, said, rating in zip(tasks, (0.9, 0.9, 0.5), (5, 1, 2), strict=True):
-            say(scorer, task, said)
+            score(scorer, task, value=(said,))
             vote(task, rating)
         # A rating of 5 is 1, of 1 is 0, of 2 is a quarter: 0.1, 0.9 and 0.25 apart.
         assert by(study, "orca", disagreement=1) == {"a": 0.0, "b": 1.0, "c": 0.5}
@@ -126,7 +112,7 @@ class TestRatings:
     def test_scores_without_a_scale_are_held_against_ratings_by_rank(self, study, tasks):
         scorer = scored_by(study, "clapscore")
         for task, said, rating in zip(tasks, (-0.9, -0.2, 0.3), (1, 5, 4), strict=True):
-            say(scorer, task, said)
+            score(scorer, task, value=(said,))
             vote(task, rating)
         found = by(study, "clapscore", disagreement=1)
         assert found["a"] == 0.0
@@ -141,7 +127,7 @@ class TestRatings:
     def test_the_three_are_weighed(self, study, tasks):
         scorer = scored_by(study, "orca")
         for task, variance in zip(tasks, (0.01, 0.09, 0.04), strict=True):
-            say(scorer, task, variance, output="variance")
+            score(scorer, task, variance=(variance,))
         vote(tasks[1], 3)
         assert by(study, "orca", uncertainty=3, coverage=1) == {"a": 0.25, "b": 0.88, "c": 0.63}
 
@@ -165,8 +151,7 @@ class TestSweep:
     def test_a_model_that_is_promoted_begins_another_version(self, study):
         priorities.sweep()
         scorer = scored_by(study, "orca")
-        job = Job.objects.create(kind="train", study=study)
-        model = LearnedModel.objects.create(study=study, kind="orca", number=1, scorer=scorer, job=job)
+        model = version_of(study, scorer)
         priorities.sweep()
         assert OrderingPolicy.objects.count() == 1
         LearnedModel.objects.filter(pk=model.pk).update(promoted_at=timezone.now())

@@ -11,10 +11,10 @@ from annotation.models import System, Task, TaskCandidate
 from scoring.metrics.contract import Outcome, Reading
 from scoring.metrics.registry import Reads
 from scoring.models import Score, ScoringRow, ScoringRun
-from scoring.runs import loaded_metric, scoring_runs, worker
+from scoring.runs import loaded_metric
 from tests import factories
 from tests.scoring.doubles import WORD_COUNT, WordCount, register
-from tests.scoring.studies import check_books
+from tests.scoring.studies import check_books, run_over, worked
 
 pytestmark = pytest.mark.django_db
 
@@ -35,17 +35,14 @@ def metric(monkeypatch) -> Noting:
     return metric
 
 
-def run_over(study, **asked) -> ScoringRun:
-    run = scoring_runs.request(study, PAIRS.name, {}, actor=None, **asked)
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
-    return run
+def pairs_of(study, **part) -> ScoringRun:
+    return worked(run_over(study, PAIRS.name, **part))
 
 
 def test_two_clips_come_with_the_prompt_of_their_item(metric):
     study = factories.StudyFactory(preset="cmi-pref")
     task = factories.comparison_task(study, "one", prompt="a bell")
-    run = run_over(study)
+    run = pairs_of(study)
     assert (run.state, run.n_done) == ("done", 1)
     first, second = (slot.candidate for slot in task.slots.order_by("slot"))
     row = run.rows.get()
@@ -61,7 +58,7 @@ def test_two_clips_come_with_the_prompt_of_their_item(metric):
 def test_two_texts_come_with_the_clip_of_their_item(metric):
     study = factories.StudyFactory()
     factories.panel_task(study, "one", ["a bell", "a dog"], clip=factories.clip("heard", seconds=4.0))
-    run = run_over(study)
+    run = pairs_of(study)
     (example,) = metric.seen
     assert example.texts == ("a bell", "a dog")
     assert [sound.seconds for sound in example.sounds] == [4.0]
@@ -76,9 +73,9 @@ def test_a_pair_that_two_tasks_show_in_either_order_is_one_row_and_is_scored_onc
     )
     for slot in task.slots.all():
         TaskCandidate.objects.create(task=again, slot=1 - slot.slot, candidate=slot.candidate)
-    assert run_over(study).n_rows == 1
-    assert run_over(study).n_rows == 0
-    assert run_over(study, again=True).n_rows == 1
+    assert pairs_of(study).n_rows == 1
+    assert pairs_of(study).n_rows == 0
+    assert pairs_of(study, again=True).n_rows == 1
     assert Score.objects.count() == 2
 
 
@@ -87,15 +84,15 @@ def test_panels_and_pairs_with_a_hidden_reference_are_left_out():
     factories.panel_task(study, "three", ["a", "b", "c"])
     factories.comparison_task(study, "one")
     System.objects.filter(study=study, name="system-2").update(role=System.Role.HIDDEN_REFERENCE)
-    assert run_over(study).n_rows == 0
+    assert pairs_of(study).n_rows == 0
 
 
 def test_a_pair_is_in_a_filter_when_both_its_systems_are():
     study = factories.StudyFactory(preset="cmi-pref")
     factories.comparison_task(study, "one")
     with pytest.raises(InvalidInput, match="A pair is of two systems"):
-        run_over(study, filter={"systems": ["system-1"]})
-    assert run_over(study, filter={"systems": ["system-1", "system-2"]}).n_rows == 1
+        pairs_of(study, filter={"systems": ["system-1"]})
+    assert pairs_of(study, filter={"systems": ["system-1", "system-2"]}).n_rows == 1
 
 
 def test_a_clip_beside_a_text_is_no_pair_to_hear():
@@ -103,6 +100,6 @@ def test_a_clip_beside_a_text_is_no_pair_to_hear():
     task = factories.panel_task(study, "mixed", ["a bell", "a dog"], clip=factories.clip("heard"))
     clip = factories.comparison_task(study, "other").slots.first().candidate
     task.slots.filter(slot=1).update(candidate=clip)
-    run = run_over(study, filter={"items": ["mixed"]})
+    run = pairs_of(study, filter={"items": ["mixed"]})
     check_books(run)
     assert run.rows.get(state=ScoringRow.State.FAILED).fault == "no_sound"

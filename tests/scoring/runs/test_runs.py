@@ -16,7 +16,7 @@ from scoring.runs import claims, engine, loaded_metric, scoring_runs, worker
 from scoring.runs.claims import SCORING
 from tests import factories
 from tests.scoring.doubles import Scripted, register
-from tests.scoring.studies import add, check_books, study_of
+from tests.scoring.studies import add, check_books, run_over, study_of, worked
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,6 @@ ASKING = MetricEntry(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
-    register(monkeypatch)
     register(monkeypatch, ASKING)
 
 
@@ -80,9 +79,6 @@ def test_it_names_the_option_that_cannot_be_used(study):
     wrong = refused(study, options={"backbone": "x", "dtype": "int4"})
     assert wrong == {"options.dtype": "'int4' is not one of auto, float32 How numbers are held."}
     assert "there is no scorer 'aqa'" in refused(study, "aqa")["scorer"]
-
-
-def test_it_refuses_prompts_that_cannot_be_read(study):
     wrong = refused(study, options={"backbone": "x", "prompts": {"question": {}}})
     assert "question: not known here" in wrong["options.prompts"]
 
@@ -114,19 +110,13 @@ def test_a_stratum_may_have_any_name(study, key):
     study.items.filter(external_id="item-0").update(strata={key: "music"})
     study.items.filter(external_id="item-1").update(strata={key: None})
     assert "There are music." in refused(study, "word-count", filter={"strata": {key: ["no"]}}).popitem()[1]
-    run = scoring_runs.request(study, "word-count", {}, filter={"strata": {key: ["music"]}}, actor=None)
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    run = worked(run_over(study, filter={"strata": {key: ["music"]}}))
     assert (run.state, run.n_rows) == ("done", 1)
 
 
 def test_a_stratum_that_is_no_text_is_named_as_json_writes_it(study):
     study.items.update(strata={"live": True, "take": 5})
-    run = scoring_runs.request(
-        study, "word-count", {}, filter={"strata": {"live": "true", "take": "5"}}, actor=None
-    )
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    run = worked(run_over(study, filter={"strata": {"live": "true", "take": "5"}}))
     assert run.n_rows == 2
 
 
@@ -140,19 +130,17 @@ def test_a_text_that_the_database_cannot_hold_is_refused(study, odd):
 
 
 def test_a_filter_is_kept_in_order_and_without_what_says_nothing(study):
-    run = scoring_runs.request(
-        study, "word-count", {}, actor=None, filter={"systems": [], "items": ["item-1", "item-0", "item-1"]}
-    )
+    run = run_over(study, filter={"systems": [], "items": ["item-1", "item-0", "item-1"]})
     assert run.filter == {"items": ["item-0", "item-1"]}
 
 
 def test_the_same_run_is_refused_while_the_first_is_under_way(study):
-    first = scoring_runs.request(study, "word-count", {}, actor=None)
+    first = run_over(study)
     with pytest.raises(Conflict, match=f"Run {first.pk} of this study does the same"):
-        scoring_runs.request(study, "word-count", {"version": "1"}, actor=None)
-    scoring_runs.request(study, "word-count", {"version": "2"}, actor=None)
+        run_over(study, options={"version": "1"})
+    run_over(study, options={"version": "2"})
     scoring_runs.cancel(first, actor=None)
-    scoring_runs.request(study, "word-count", {}, actor=None)
+    run_over(study)
 
 
 # ── A study's own ────────────────────────────────────────────────────────────
@@ -160,10 +148,10 @@ def test_the_same_run_is_refused_while_the_first_is_under_way(study):
 
 def test_a_studys_own_prompts_are_used_unless_others_are_given(study):
     study = study_prompts.set_prompts(study, "asking", PROMPTS, actor=None)
-    run = scoring_runs.request(study, "asking-pairs", {"backbone": "x"}, actor=None)
+    run = run_over(study, "asking-pairs", {"backbone": "x"})
     assert run.options["prompts"] == PROMPTS
     other = {"questions": {"single": {"default": "Or this?"}}}
-    run = scoring_runs.request(study, "asking-pairs", {"backbone": "x", "prompts": other}, actor=None)
+    run = run_over(study, "asking-pairs", {"backbone": "x", "prompts": other})
     assert run.options["prompts"] == other
     study = study_prompts.set_prompts(study, "asking-pairs", None, actor=None)
     assert study.rules["prompts"] == {}
@@ -183,9 +171,7 @@ def test_prompts_that_cannot_be_read_are_not_kept(study):
 
 def test_what_failed_is_tried_again(study, woken, django_capture_on_commit_callbacks):
     add(study, "bad", "undecodable")
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    run = worked(run_over(study))
     assert (run.state, run.n_done, run.n_failed) == ("done", 2, 1)
     with django_capture_on_commit_callbacks(execute=True):
         run = scoring_runs.retry(run, actor=None)
@@ -193,15 +179,13 @@ def test_what_failed_is_tried_again(study, woken, django_capture_on_commit_callb
     assert (run.state, run.n_failed, run.working_since, run.finished_at) == ("queued", 0, None, None)
     row = run.rows.get(state=ScoringRow.State.WAITING)
     assert (row.attempts, row.fault, row.reason) == (0, "", "")
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    worked(run)
     assert (run.state, run.n_done, run.n_failed) == ("done", 2, 1)
 
 
 def test_very_much_that_failed_is_put_back_in_parts_before_it_is_tried_again(monkeypatch):
     monkeypatch.setattr(engine, "REQUEUED_AT_ONCE", 2)
-    run = scoring_runs.request(study_of(["undecodable"] * 5 + ["a bell"]), "word-count", {}, actor=None)
-    worker.work_on_run(run.pk)
+    run = worked(run_over(study_of(["undecodable"] * 5 + ["a bell"])))
     tries: list[int] = []
     monkeypatch.setattr(
         loaded_metric, "load", lambda *_: Scripted(lambda batch: tries.extend(e.key for e in batch))
@@ -219,8 +203,7 @@ def test_very_much_that_failed_is_put_back_in_parts_before_it_is_tried_again(mon
 
 
 def test_what_is_put_back_only_by_the_worker_wakes_it_as_well(monkeypatch):
-    run = scoring_runs.request(study_of(["undecodable"]), "word-count", {}, actor=None)
-    worker.work_on_run(run.pk)
+    run = worked(run_over(study_of(["undecodable"])))
     monkeypatch.setattr(engine, "REQUEUED_AT_ONCE", 0)
     run.refresh_from_db()
     scoring_runs.retry(run, actor=None)
@@ -229,15 +212,14 @@ def test_what_is_put_back_only_by_the_worker_wakes_it_as_well(monkeypatch):
 
 @pytest.mark.parametrize("halt", ["cancel", "fail"])
 def test_a_run_whose_last_rows_were_stored_after_it_was_halted_goes_on_to_its_end(study, monkeypatch, halt):
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
+    run = run_over(study)
     stop = {
         "cancel": lambda: scoring_runs.cancel(run, actor=None),
         "fail": lambda: SCORING.fail_run(run, "No weights."),
     }
     metric = Scripted(lambda _: None if ScoringRun.objects.get().is_finished else stop[halt]())
     monkeypatch.setattr(loaded_metric, "load", lambda *_: metric)
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    worked(run)
     assert (run.is_finished, run.n_done) == (True, run.n_rows)
     scoring_runs.retry(run, actor=None)
     worker.work_on_run(run.pk)
@@ -246,39 +228,30 @@ def test_a_run_whose_last_rows_were_stored_after_it_was_halted_goes_on_to_its_en
     assert claims.runs_with_work() == []
 
 
-def test_there_must_be_something_to_try_again(study):
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
-    worker.work_on_run(run.pk)
-    with pytest.raises(Conflict, match="Nothing failed"):
-        scoring_runs.retry(run, actor=None)
+@pytest.mark.parametrize(
+    ("verb", "refusal"), [(scoring_runs.retry, "Nothing failed"), (scoring_runs.cancel, "finished already")]
+)
+def test_a_run_that_is_done_is_neither_tried_again_nor_cancelled(study, verb, refusal):
+    run = worked(run_over(study))
+    with pytest.raises(Conflict, match=refusal):
+        verb(run, actor=None)
 
 
 def test_a_cancelled_run_goes_on_unless_another_does_the_same(study):
-    run = scoring_runs.cancel(scoring_runs.request(study, "word-count", {}, actor=None), actor=None)
+    run = scoring_runs.cancel(run_over(study), actor=None)
     assert (run.state, run.message) == ("cancelled", "Cancelled.")
     assert not worker.work_on_run(run.pk)
-    other = scoring_runs.request(study, "word-count", {}, actor=None)
+    other = run_over(study)
     with pytest.raises(Conflict, match=f"Run {other.pk}"):
         scoring_runs.retry(run, actor=None)
     worker.work_on_run(other.pk)
     run = scoring_runs.retry(run, actor=None)
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    worked(run)
     assert (run.state, run.n_rows) == ("done", 0)  # the other has scored all of it
 
 
-def test_a_finished_run_cannot_be_cancelled(study):
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
-    worker.work_on_run(run.pk)
-    with pytest.raises(Conflict, match="finished already"):
-        scoring_runs.cancel(run, actor=None)
-
-
 def test_faults_are_counted_by_reason_with_an_example():
-    run = scoring_runs.request(
-        study_of(["undecodable", "", "undecodable too", "fine"]), "word-count", {}, actor=None
-    )
-    worker.work_on_run(run.pk)
+    run = worked(run_over(study_of(["undecodable", "", "undecodable too", "fine"])))
     first, second = SCORING.count_faults(run)
     assert (first.code, first.n, first.item, first.system) == ("undecodable", 2, "item-0", "system-1")
     assert first.reason == "This file is damaged: decoding broke at 0.50 s."
@@ -287,10 +260,9 @@ def test_faults_are_counted_by_reason_with_an_example():
 
 def test_a_run_waits_from_when_it_was_last_asked_for(study):
     add(study, "bad", "undecodable")
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
+    run = run_over(study)
     assert run.waiting_since == run.created_at
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    worked(run)
     assert run.waiting_since is None
     yesterday = timezone.now() - timedelta(days=1)
     ScoringRun.objects.update(created_at=yesterday, worked_at=yesterday)
@@ -298,7 +270,7 @@ def test_a_run_waits_from_when_it_was_last_asked_for(study):
 
 
 def test_a_model_is_being_loaded_until_the_worker_comes_back(study):
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
+    run = run_over(study)
     assert not run.is_loading
     run.n_openings = 1
     assert run.is_loading
@@ -307,9 +279,7 @@ def test_a_model_is_being_loaded_until_the_worker_comes_back(study):
 
 
 def test_of_very_many_faults_the_first_are_counted(monkeypatch):
-    run = scoring_runs.request(study_of(["undecodable"] * 3 + ["memory"]), "word-count", {}, actor=None)
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
+    run = worked(run_over(study_of(["undecodable"] * 3 + ["memory"])))
     for counted, at_least, n in ((3, True, 3), (4, False, 4), (5, False, 4)):
         monkeypatch.setattr(engine, "MOST_ROWS_COUNTED", counted)
         found = SCORING.count_faults(run)

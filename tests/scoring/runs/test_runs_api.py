@@ -7,17 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from scoring.models import Score, ScoringRun
-from scoring.runs import scoring_runs, worker
+from scoring.runs import worker
 from tests import factories
-from tests.scoring.doubles import register
-from tests.scoring.studies import add, study_of
+from tests.scoring.studies import add, run_over, study_of, worked
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _word_count(monkeypatch):
-    register(monkeypatch)
 
 
 @pytest.fixture
@@ -31,12 +25,6 @@ def study():
 @pytest.fixture
 def me(api, study):
     return api(factories.member(study, "researcher", name="Rey"))
-
-
-def worked(study, **asked) -> ScoringRun:
-    run = scoring_runs.request(study, "word-count", {}, actor=None, **asked)
-    worker.work_on_run(run.pk)
-    return run
 
 
 def test_it_lists_the_scorers_with_their_options(me):
@@ -93,14 +81,14 @@ def test_what_cannot_be_asked_for_is_named(me, body, field, said):
 
 
 def test_the_same_run_twice_is_a_conflict(me, study):
-    first = scoring_runs.request(study, "word-count", {}, actor=None)
+    first = run_over(study)
     refusal = me.post("studies/s/scoring-runs/", {"scorer": "word-count"})
     assert (refusal.status_code, refusal.json()["title"]) == (409, "already_under_way")
     assert f"Run {first.pk}" in refusal.json()["detail"]
 
 
 def test_a_run_is_cancelled_once_and_taken_up_again(me, study):
-    run = scoring_runs.request(study, "word-count", {}, actor=None)
+    run = run_over(study)
     assert me.post(f"scoring-runs/{run.pk}/cancel/").json()["state"] == "cancelled"
     assert me.post(f"scoring-runs/{run.pk}/cancel/").status_code == 409
     assert me.post(f"scoring-runs/{run.pk}/retry/").json()["state"] == "queued"
@@ -108,7 +96,7 @@ def test_a_run_is_cancelled_once_and_taken_up_again(me, study):
 
 def test_faults_come_counted_and_by_page(me, study):
     add(study, "another", "undecodable as well")
-    run = worked(study)
+    run = worked(run_over(study))
     body = me.get(f"scoring-runs/{run.pk}/faults/?limit=1").json()
     assert [(each["code"], each["n"], each["item"]) for each in body["counts"]] == [
         ("undecodable", 2, "item-1")
@@ -120,10 +108,8 @@ def test_faults_come_counted_and_by_page(me, study):
 
 
 def test_scores_come_by_page_and_by_scorer(me, study):
-    run = worked(study)
-    other = scoring_runs.request(study, "word-count", {"version": "2"}, actor=None)
-    worker.work_on_run(other.pk)
-    run.refresh_from_db()
+    run = worked(run_over(study))
+    worked(run_over(study, options={"version": "2"}))
     body = me.get("studies/s/scores/").json()
     assert len(body["results"]) == 4
     first = body["results"][0]
@@ -146,7 +132,7 @@ def test_scores_come_by_page_and_by_scorer(me, study):
 def test_a_list_asks_as_often_for_many_rows_as_for_few(me, study, path):
     counts = []
     for _ in range(2):
-        worked(study, again=True)
+        worked(run_over(study, again=True))
         add(study, f"more-{Score.objects.count()}", "a bell")
         me.get(path)
         with CaptureQueriesContext(connection) as captured:

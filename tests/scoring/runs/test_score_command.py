@@ -9,20 +9,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.models import ScoringRun
-from scoring.runs import loaded_metric, model_loading
+from scoring.runs import model_loading
 from scoring.runs.claims import SCORING
 from tests.scoring import doubles
 from tests.scoring.studies import add, check_books, study_of, values
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _word_count(monkeypatch):
-    loaded_metric.unload()
-    doubles.register(monkeypatch)
-    yield
-    loaded_metric.unload()
 
 
 def score(*arguments: str, **options: Any) -> tuple[str, str]:
@@ -50,7 +42,7 @@ def test_it_scores_one_system_only():
     assert list(ScoringRun.objects.get().rows.values_list("candidate__system__name")) == [("system-2",)]
 
 
-def test_it_leaves_the_work_to_a_worker_when_asked():
+def test_it_leaves_the_work_to_a_worker_when_asked_and_cancels_a_run():
     study = study_of(["a bell"])
     told, _ = score(study.slug, "--scorer", "word-count", "--detach")
     run = ScoringRun.objects.get()
@@ -59,12 +51,6 @@ def test_it_leaves_the_work_to_a_worker_when_asked():
         f"Run {run.pk} waits for a worker. Stop it with ./run manage score {study.slug} --cancel {run.pk}."
         in told
     )
-
-
-def test_it_cancels_a_run():
-    study = study_of(["a bell"])
-    score(study.slug, "--scorer", "word-count", "--detach")
-    run = ScoringRun.objects.get()
     score(study.slug, "--cancel", str(run.pk))
     run.refresh_from_db()
     assert run.state == "cancelled"

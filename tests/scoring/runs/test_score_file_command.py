@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from scoring.runs import loaded_metric
 from tests.annotation.audio.recordings import sine, write_wav
-from tests.scoring import doubles
-
-
-@pytest.fixture(autouse=True)
-def _words_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> Any:
-    doubles.register(monkeypatch)
-    yield
-    loaded_metric.unload()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -18,18 +18,10 @@ from scoring.metrics.contract import ExampleError, Outcome, Reading, SetupError
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from scoring.runs import claims, loaded_metric, scoring_runs, worker
 from tests import factories
-from tests.scoring.doubles import Scripted, WordCount, register
-from tests.scoring.studies import add, check_books, study_of, values
+from tests.scoring.doubles import Scripted, WordCount
+from tests.scoring.studies import add, check_books, run_over, study_of, values, worked
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _word_count(monkeypatch) -> Iterator[None]:
-    loaded_metric.unload()
-    register(monkeypatch)
-    yield
-    loaded_metric.unload()
 
 
 @pytest.fixture
@@ -42,16 +34,6 @@ def use(monkeypatch):
         return metric
 
     return this
-
-
-def run_over(study, **asked) -> ScoringRun:
-    return scoring_runs.request(study, "word-count", {}, actor=None, **asked)
-
-
-def worked(run: ScoringRun) -> ScoringRun:
-    worker.work_on_run(run.pk)
-    run.refresh_from_db()
-    return run
 
 
 def ended(run: ScoringRun) -> list[dict[str, Any]]:
@@ -223,38 +205,29 @@ def test_a_worker_leaves_a_run_after_its_slice_and_says_that_there_is_more(use):
 # ── What stops a run ─────────────────────────────────────────────────────────
 
 
-def fails_to_open(monkeypatch, error: Exception) -> ScoringRun:
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        pytest.param(SetupError("Fetch the weights: hf x."), r"Fetch the weights: hf x\.", id="no weights"),
+        pytest.param(SetupError("No \x00 file \udcff."), "No \ufffd file \\?.", id="odd characters"),
+        pytest.param(MemoryError(), ".* does not fit .*", id="too large for memory"),
+        pytest.param(KeyError("hidden_size"), ".*KeyError: 'hidden_size'.*", id="a bug, which is logged"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_fails_the_run_with_the_reason(monkeypatch, caplog, error, message):
     def open_metric(*_):
         raise error
 
     monkeypatch.setattr(registry, "open_metric", open_metric)
-    run = worked(run_over(study_of(["a bell"])))
+    with caplog.at_level(logging.ERROR, logger="scoring.runs.worker"):
+        run = worked(run_over(study_of(["a bell"])))
     assert run.state == "failed"
     assert (run.n_openings, run.scorer, run.n_rows) == (0, None, 0)
     assert claims.runs_with_work() == []
     # What a model's loader says may name places and keys: it stays out of the log.
     assert ended(run) == [{"metric": "word-count", "state": "failed", "scored": 0, "failed": 0}]
-    return run
-
-
-def test_missing_weights_fail_the_run_with_their_message(monkeypatch):
-    run = fails_to_open(monkeypatch, SetupError("Fetch the weights: hf download x."))
-    assert run.message == "Fetch the weights: hf download x."
-
-
-def test_a_message_is_kept_whatever_it_holds(monkeypatch):
-    assert fails_to_open(monkeypatch, SetupError("No \x00 file \udcff.")).message == "No \ufffd file ?."
-
-
-def test_a_model_too_large_for_memory_fails_the_run(monkeypatch):
-    assert "does not fit" in fails_to_open(monkeypatch, MemoryError()).message
-
-
-def test_a_bug_in_loading_fails_the_run_and_is_logged(monkeypatch, caplog):
-    with caplog.at_level(logging.ERROR, logger="scoring.runs.worker"):
-        run = fails_to_open(monkeypatch, KeyError("hidden_size"))
-    assert "KeyError: 'hidden_size'" in run.message
-    assert "could not be loaded" in caplog.text
+    assert re.fullmatch(message, run.message)
+    assert ("could not be loaded" in caplog.text) == (not isinstance(error, SetupError))
 
 
 def test_a_model_that_kills_three_workers_is_not_loaded_a_fourth_time():
@@ -325,28 +298,27 @@ def test_what_is_said_of_a_fault_is_kept_whatever_it_holds(use):
     assert run.rows.get(state=ScoringRow.State.FAILED).reason == "It said ? and \ufffd."
 
 
-def test_a_score_that_cannot_be_written_fails_its_row_only(use):
-    class LongName(WordCount):
+@pytest.mark.parametrize(
+    ("readings", "fault", "reason"),
+    [
+        ({"x" * 50: Reading(1.0)}, "unforeseen", "The score could not be written: "),
+        ({}, "no_answer", "The scorer gave no value for this one."),
+    ],
+    ids=["cannot be written", "no value"],
+)
+def test_an_answer_that_is_no_score_fails_its_row_only(use, readings, fault, reason):
+    class Odd(WordCount):
         def _one(self, example):
             outcome = super()._one(example)
-            return Outcome(outcome.key, {"x" * 50: Reading(1.0)}) if "long" in example.texts else outcome
+            return Outcome(outcome.key, readings) if "odd" in example.texts else outcome
 
-    use(LongName())
-    run = worked(run_over(study_of(["a bell", "long", "rain falls", "snow"])))
+    use(Odd())
+    run = worked(run_over(study_of(["a bell", "odd", "rain falls", "snow"])))
     check_books(run)
     assert (run.state, run.n_done) == ("done", 3)
-    assert "could not be written" in run.rows.get(state=ScoringRow.State.FAILED).reason
-
-
-def test_an_answer_without_a_value_is_a_fault(use):
-    class Mute(WordCount):
-        def _one(self, example):
-            return Outcome(example.key)
-
-    use(Mute())
-    run = worked(run_over(study_of(["a bell"])))
-    check_books(run)
-    assert run.rows.get().fault == "no_answer"
+    row = run.rows.get(state=ScoringRow.State.FAILED)
+    assert row.fault == fault
+    assert row.reason.startswith(reason)
 
 
 def test_the_model_stays_open_between_runs_with_the_same_settings(monkeypatch):
@@ -355,7 +327,7 @@ def test_the_model_stays_open_between_runs_with_the_same_settings(monkeypatch):
     for _ in range(2):
         worked(run_over(study_of(["a bell"])))
     assert len(n) == 1
-    worked(scoring_runs.request(study_of(["a bell"]), "word-count", {"version": "2"}, actor=None))
+    worked(run_over(study_of(["a bell"]), options={"version": "2"}))
     assert len(n) == 2
 
 
