@@ -14,7 +14,7 @@ from analytics.training.examples import TrainingExample
 from annotation.models import Study
 from scoring.models import Scorer
 from scoring.training import splits
-from scoring.training.catalogue import TrainingSignal, trainable
+from scoring.training.catalogue import trainable
 from scoring.training.contract import (
     ComparedPair,
     MusicVotes,
@@ -67,7 +67,7 @@ def learnable(study: Study, kind: str, *, language: str = "en") -> list[Measured
     """The questions of a study that a kind of model can learn from, a model of ratings from one of them; none where it
     cannot. Titles are in the language, where the protocol has it."""
     questions = measured_questions(study, language=language)
-    learns_ratings = trainable(kind).learns is TrainingSignal.RATINGS
+    learns_ratings = trainable(kind).learns_ratings
     return [
         question
         for question in questions
@@ -79,24 +79,23 @@ def learnable(study: Study, kind: str, *, language: str = "en") -> list[Measured
 def training_data(study: Study, kind: str, *, question: str = "", pseudo: Sequence[str] = ()) -> TrainingData:
     """By a few queries. `question`: the key of that which a model of ratings learns; else the first. `pseudo` are
     digests of scorers. Raises TrainingError where there is nothing to learn from."""
-    questions = learnable(study, kind)
-    if trainable(kind).learns is TrainingSignal.RATINGS:
+    questions, learns_ratings = learnable(study, kind), trainable(kind).learns_ratings
+    if learns_ratings:
         questions = [one for one in questions if question in ("", one.key)][:1]
         judged = examples.rated_answer_examples(study, load_votes(questions[0])) if questions else []
     else:
         judged = examples.music_examples(study, [load_votes(one) for one in questions])
     judged = [one for one in judged if one.n_votes]
     if not judged:
-        what = (
-            "rated answers in words" if trainable(kind).learns is TrainingSignal.RATINGS else "judged clips"
-        )
+        what = "rated answers in words" if learns_ratings else "judged clips"
         raise TrainingError(
             "too_few", f"This study has no {what} with votes, which {kind} learns from. Collect votes first."
         )
+    label = examples.pseudo_labelled_answers if learns_ratings else examples.pseudo_labelled_pairs
     labelled = [
         replace(one, example=replace(one.example, key=f"{one.example.key} {scorer.digest}"))
         for scorer in Scorer.objects.filter(digest__in=pseudo)
-        for one in _scored(study, kind, scorer)
+        for one in label(study, scorer)
     ]
     if not labelled:
         return TrainingData(kind, judged)
@@ -110,12 +109,6 @@ def training_data(study: Study, kind: str, *, question: str = "", pseudo: Sequen
     )
 
 
-def _scored(study: Study, kind: str, scorer: Scorer) -> list[TrainingExample]:
-    if trainable(kind).learns is TrainingSignal.RATINGS:
-        return examples.pseudo_labelled_answers(study, scorer)
-    return examples.pseudo_labelled_pairs(study, scorer)
-
-
 def split_examples(data: TrainingData, plan: Mapping[str, Any], *, seed: int) -> TrainingSplit:
     """One split of it. Raises TrainingError where nothing can be held out that was not learned from."""
     raters = _held_out_raters(data, plan)
@@ -126,7 +119,7 @@ def split_examples(data: TrainingData, plan: Mapping[str, Any], *, seed: int) ->
         split = _by_group(data, seed)
     learned = split.map(lambda part: _without_raters(part, raters))
     training: Any = _examples(learned, RatedAnswer)
-    if trainable(data.kind).learns is TrainingSignal.PREFERENCES:
+    if not trainable(data.kind).learns_ratings:
         training = MusicVotes(pairs=_examples(learned, ComparedPair), rated=_examples(learned, RatedClip))
     if plan["split"] == GROUPS:
         _refuse_leaks(training)

@@ -21,7 +21,7 @@ from scoring.metrics import registry
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Metric, Reading, Sound
 from scoring.runs.model_loading import runtime
-from scoring.training.catalogue import TrainingSignal, trainable
+from scoring.training.catalogue import trainable
 from scoring.training.contract import HEADS, ComparedPair, Prompt, RatedAnswer, RatedClip
 
 # By candidate: readings by output.
@@ -88,9 +88,7 @@ def held_out_figures(kind: str, split: TrainingSplit, predictions: Predictions) 
     Of preferences by head: the share of votes for the side with the higher score (ties left out, half a vote where
     scores are equal), cross-entropy, Brier score and expected calibration error of the sigmoid of the difference.
     """
-    if trainable(kind).learns is TrainingSignal.RATINGS:
-        return _of_answers(split, predictions)
-    return _of_music(split, predictions)
+    return (_of_answers if trainable(kind).learns_ratings else _of_music)(split, predictions)
 
 
 def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Figures]:

@@ -57,10 +57,12 @@ class TrainingExample:
     links: tuple[str, ...]
     asked: tuple[str, ...] = ()
 
-    def with_votes(self, votes: Mapping[str, Any], rater: str) -> TrainingExample:
-        """The same with these votes, all by one rater."""
-        raters = {head: (rater,) * len(given) for head, given in votes.items()}
-        return replace(self, example=replace(self.example, votes=votes), raters=raters)
+    def with_head(self, head: str, votes: Sequence[Any], raters: tuple[str, ...]) -> TrainingExample:
+        """The same with these votes, or ratings, of a head too."""
+        field = "votes" if isinstance(self.example, ComparedPair) else "ratings"
+        by_head = {**getattr(self.example, field), head: votes}
+        example = replace(self.example, **{field: by_head})
+        return replace(self, example=example, raters={**self.raters, head: raters})
 
     def without_raters(self, raters: frozenset[str]) -> TrainingExample:
         return self._filter(lambda name: name not in raters) if raters else self
@@ -286,12 +288,7 @@ def _compared_pairs(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingEx
             if not (first and second and first.clip and second.clip):
                 continue
             judged = found.get(pair) or pair_example(first, second)
-            given = _pair_votes(own, rows)
-            found[pair] = replace(
-                judged,
-                example=replace(judged.example, votes={**judged.example.votes, head: given}),
-                raters={**judged.raters, head: _rater_names(own, rows)},
-            )
+            found[pair] = judged.with_head(head, _pair_votes(own, rows), _rater_names(own, rows))
     return found.values()
 
 
@@ -305,11 +302,7 @@ def _rated_clips(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExamp
                 continue
             judged = found.get(candidate.pk) or clip_example(candidate)
             ratings = tuple(_as_one_to_five(own.value[rows], own.question).tolist())
-            found[candidate.pk] = replace(
-                judged,
-                example=replace(judged.example, ratings={**judged.example.ratings, head: ratings}),
-                raters={**judged.raters, head: _rater_names(own, rows)},
-            )
+            found[candidate.pk] = judged.with_head(head, ratings, _rater_names(own, rows))
     return found.values()
 
 
@@ -376,8 +369,8 @@ def pseudo_labelled_pairs(study: Study, scorer: Scorer) -> list[TrainingExample]
     for head, column in heads.items():
         for first, second, lead in _leads(scores, scores.values[:, column], scorer, shown):
             judged = found.get((first, second)) or pair_example(shown[first], shown[second])
-            votes = {**judged.example.votes, head: (PairVote((np.sign(lead).item() + 1) / 2),)}
-            found[first, second] = judged.with_votes(votes, str(scorer))
+            vote = PairVote((np.sign(lead).item() + 1) / 2)
+            found[first, second] = judged.with_head(head, (vote,), (str(scorer),))
     return list(found.values())
 
 

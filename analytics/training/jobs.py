@@ -43,12 +43,13 @@ def start_training(
         plan["pseudo"] = [_scorer(study, name).digest for name in pseudo]
     wanted = learned.validate_training_options(kind, options)
     _refuse_plan(plan)
+    trainable = catalogue.trainable(kind)
     asked = [one.key for one in learnable(study, kind)]
     if not asked:
         raise InvalidInput.of_field(
-            "kind", f"{kind} cannot learn from what this study asks.", _learns_from(kind)
+            "kind", f"{kind} cannot learn from what this study asks.", _LEARNS_FROM[trainable.learns]
         )
-    if _learns_ratings(kind):
+    if trainable.learns_ratings:
         plan["question"] = _question(kind, question or asked[0], asked)
     elif question:
         raise InvalidInput.of_field(
@@ -99,11 +100,7 @@ def _refuse_plan(plan: Mapping[str, Any]) -> None:
         raise InvalidInput(problems[0].message, problems=problems)
 
 
-def _learns_from(kind: str) -> str:
-    if _learns_ratings(kind):
-        return "It learns from ratings of answers in words, one answer at a time."
-    return "It learns from preferences between clips, and from ratings of clips."
-
-
-def _learns_ratings(kind: str) -> bool:
-    return catalogue.trainable(kind).learns is catalogue.TrainingSignal.RATINGS
+_LEARNS_FROM = {
+    catalogue.TrainingSignal.RATINGS: "It learns from ratings of answers in words, one answer at a time.",
+    catalogue.TrainingSignal.PREFERENCES: "It learns from preferences between clips, and from ratings of clips.",
+}

@@ -134,15 +134,13 @@ class PromptsView(APIView):
     @operation("prompts_of_family", PromptsOut, 403, 404)
     def get(self, request: Request, slug: str, family: str) -> Response:
         """The prompts of one family, as they can be changed and given back."""
-        study = access.managed_study(request.user, slug)
-        study_prompts.check_family(family)
+        study = _study_with_family(request, slug, family)
         return Response(_prompts_body(study, family))
 
     @operation("set_prompts", PromptsOut, 400, 403, 404, request=PromptsIn)
     def put(self, request: Request, slug: str, family: str) -> Response:
         """Use the study's own prompts from now on."""
-        study = access.managed_study(request.user, slug)
-        study_prompts.check_family(family)
+        study = _study_with_family(request, slug, family)
         definition = PromptsIn.parsed(request.data)["definition"]
         changed = study_prompts.set_prompts(study, family, definition, actor=request.user)
         return Response(_prompts_body(changed, family))
@@ -150,11 +148,15 @@ class PromptsView(APIView):
     @operation("remove_prompts", PromptsOut, 403, 404)
     def delete(self, request: Request, slug: str, family: str) -> Response:
         """Use the prompts that come with the scorer from now on."""
-        study = access.managed_study(request.user, slug)
-        study_prompts.check_family(family)
-        return Response(
-            _prompts_body(study_prompts.set_prompts(study, family, None, actor=request.user), family)
-        )
+        study = _study_with_family(request, slug, family)
+        changed = study_prompts.set_prompts(study, family, None, actor=request.user)
+        return Response(_prompts_body(changed, family))
+
+
+def _study_with_family(request: Request, slug: str, family: str) -> Study:
+    study = access.managed_study(request.user, slug)
+    study_prompts.check_family(family)
+    return study
 
 
 def _hints_body(study: Study) -> dict[str, Any]:

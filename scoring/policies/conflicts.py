@@ -242,13 +242,10 @@ def _rating_query(
 
 def _questions(study: Study, key: str, *, pairs: bool) -> list[_Question]:
     """The questions that the rule leaves, in the protocol's order."""
+    comparable = predictions.compares if pairs else predictions.rates
 
     def fits(protocol: Protocol, spec: QuestionSpec) -> bool:
-        if key not in ("", spec.key) or not spec.level:
-            return False
-        if pairs:
-            return spec.kind == "preference" and protocol.candidates == (2, 2)
-        return spec.level != "nominal" and (spec.per_candidate or protocol.candidates == (1, 1))
+        return key in ("", spec.key) and comparable(protocol, spec)
 
     ids: dict[str, list[int]] = {}
     newest: dict[str, QuestionSpec] = {}

@@ -33,6 +33,17 @@ EVEN_PROBABILITY = 0.5
 ScoreValues = Mapping[tuple[int, int], Mapping[str, float]]
 
 
+def compares(protocol: Protocol, spec: QuestionSpec) -> bool:
+    """Whether a question's votes can be held against scores of pairs, or differences of scores."""
+    return spec.kind == "preference" and bool(spec.level) and protocol.candidates == (2, 2)
+
+
+def rates(protocol: Protocol, spec: QuestionSpec) -> bool:
+    """Whether a question's ratings can be held against scores of single candidates."""
+    of_one = spec.per_candidate or protocol.candidates == (1, 1)
+    return bool(spec.level) and spec.level != "nominal" and spec.kind != "preference" and of_one
+
+
 def reads_pairs(key: str) -> bool:
     entry = registry.METRICS.get(key)
     return entry is not None and entry.reads is Reads.PAIR

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from annotation.advisory_locks import LockKey, session_lock
 from annotation.models import Study, Task
-from annotation.protocols import Protocol, QuestionSpec
+from annotation.protocols import QuestionSpec
 from annotation.rating import counted, task_selection
 from annotation.rating.rules import ordering as rules
 from annotation.rating.rules.answers import FIRST, SECOND
@@ -25,8 +25,10 @@ from scoring.policies.predictions import (
     EVEN_PROBABILITY,
     LOG_ODDS_SCORERS,
     PROBABILITY_SCORERS,
+    compares,
     outputs_by_question,
     preference_threshold,
+    rates,
     reads_pairs,
     study_scorer,
 )
@@ -181,7 +183,7 @@ def _evidence(study: Study, scorer: Scorer) -> _Evidence:
     only = learned.learned_questions(study).get(scorer.pk)
     questions = [
         (pk, spec)
-        for pk, spec in comparable_questions(study, _compares if of_pairs else _rates)
+        for pk, spec in comparable_questions(study, compares if of_pairs else rates)
         if only in (None, spec.key)
     ]
     keys = list(dict.fromkeys(spec.key for _, spec in questions))
@@ -228,15 +230,6 @@ def _columns(scorer: Scorer, asked: Sequence[_QuestionOutput]) -> dict[str, Any]
         "least": [least for least, _ in scales],
         "most": [most for _, most in scales],
     }
-
-
-def _compares(protocol: Protocol, spec: QuestionSpec) -> bool:
-    return spec.kind == "preference" and bool(spec.level) and protocol.candidates == (2, 2)
-
-
-def _rates(protocol: Protocol, spec: QuestionSpec) -> bool:
-    alone = spec.per_candidate or protocol.candidates == (1, 1)
-    return bool(spec.level) and spec.level != "nominal" and spec.kind != "preference" and alone
 
 
 # All that priorities rest on, in short: as long as it is the same, so are they.

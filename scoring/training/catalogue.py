@@ -188,6 +188,10 @@ class Trainable:
     trains: str
     options: tuple[Option, ...]
 
+    @property
+    def learns_ratings(self) -> bool:
+        return self.learns is TrainingSignal.RATINGS
+
 
 TRAINABLE: dict[str, Trainable] = {
     entry.name: entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from django.db import transaction
@@ -24,7 +25,7 @@ from annotation.review.rules import CORRECTABLE_FIELDS
 from scoring.access import writer_of, writing_run_of
 from scoring.models import Writer, WritingRow, WritingRun
 from scoring.runs.api import OptionOut
-from scoring.writing import draft_requests, publishing, text_files, writers, writing_runs
+from scoring.writing import draft_requests, publishing, results, text_files, writers, writing_runs
 from scoring.writing.draft_requests import DraftOutcomes
 from scoring.writing.kinds import KINDS, Kind
 from scoring.writing.text_files import ImportedTexts, ImportPermissions
@@ -199,21 +200,10 @@ class DraftOutcomesOut(serializers.Serializer):
 
 
 def writer_settings(body: dict[str, Any], writer: Writer | None = None) -> dict[str, Any]:
-    """A writer's settings: as it is, where it is, with what was asked for."""
-    names = (
-        "name",
-        "writes",
-        "backbone",
-        "options",
-        "prompt",
-        "per_minute",
-        "price_in",
-        "price_out",
-        "drafts",
-    )
-    now = {name: getattr(writer, name) for name in names} if writer else {}
-    if writer and writer.system:
-        now["system"] = writer.system.name
+    """A writer's settings: as they are, where there is one, with what was requested."""
+    now = {each.name: getattr(writer, each.name) for each in fields(WriterSettings)} if writer else {}
+    if writer:
+        now["system"] = writer.system.name if writer.system else ""
     return {**now, **{name: value for name, value in body.items() if name != "retired"}}
 
 
@@ -339,9 +329,9 @@ class WrittenRowsView(APIView):
         """What a run has written; or what became nothing, or was not published, for one reason."""
         run = writing_run_of(request.user, run_id)
         fault = WrittenRowsIn.parsed(request.query_params.dict()).get("fault")
-        rows = WritingRow.objects.filter(run=run).select_related("item_version__item", "system")
-        rows = rows.filter(fault=fault) if fault else rows.filter(state=WritingRow.State.DONE)
-        return Response(paging.page(request, rows, WrittenRowOut, query=WrittenRowsIn))
+        return Response(
+            paging.page(request, results.written_rows(run, fault=fault), WrittenRowOut, query=WrittenRowsIn)
+        )
 
 
 class PublishView(APIView):

@@ -81,9 +81,12 @@ def n_unpublished(run: WritingRun) -> int:
     return done.filter(wanted=False).exclude(run__purpose=WritingRun.Purpose.DRAFTS).count()
 
 
+def written_rows(run: WritingRun, *, fault: str | None = None) -> QuerySet[WritingRow]:
+    """What a run has written, or its rows with a fault, with their items."""
+    rows = WritingRow.objects.filter(run=run).select_related("item_version__item", "system")
+    return rows.filter(fault=fault) if fault else rows.filter(state=WritingRow.State.DONE)
+
+
 def list_written_rows(run: WritingRun, *, after: int = 0, fault: str | None = None) -> list[WritingRow]:
-    """A page of what a run has written, or of its rows with a fault, in order, with their items; from the row behind
-    `after`, one more than SKIMMED where there are more."""
-    rows: QuerySet[WritingRow] = WritingRow.objects.filter(run=run, pk__gt=after)
-    rows = rows.filter(state=WritingRow.State.DONE) if fault is None else rows.filter(fault=fault)
-    return list(rows.select_related("item_version__item", "system").order_by("pk")[: ROWS_PER_PAGE + 1])
+    """A page of them from the row behind `after`; one more than ROWS_PER_PAGE where there are more."""
+    return list(written_rows(run, fault=fault).filter(pk__gt=after).order_by("pk")[: ROWS_PER_PAGE + 1])

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from analytics.training import jobs
+from annotation.jobs import jobs as job_runner
 from annotation.models import Answer, Judgment, Question, Rater, Study, Task, TaskCandidate
 from scoring.metrics import registry
 from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Reading
 from scoring.metrics.registry import MetricEntry, Option, Reads
+from scoring.models import LearnedModel
 from scoring.training import catalogue
 from scoring.training.contract import MusicVotes, TrainedModel, TrainingError, TrainingObserver
 from tests import factories
@@ -114,6 +117,13 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Toy:
     monkeypatch.setitem(registry.METRICS, "cmi-rm", ENTRY)
     monkeypatch.setattr(catalogue, "training_recipe", lambda kind: toy.train)
     return toy
+
+
+def trained(study: Study, *, start_from: str = "", **plan: Any) -> LearnedModel:
+    """The next version of the study's model of music, once a worker has trained it."""
+    model = jobs.start_training(study, "cmi-rm", {"start_from": start_from}, actor=None, **plan)
+    job_runner.run(model.job_id)
+    return LearnedModel.objects.select_related("job", "scorer", "study").get(pk=model.pk)
 
 
 def music(prompts: int = 12, *, raters: int = 6, prompt: str = "prompt {}", slug: str = "") -> Study:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import TypeVar
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 
 from scoring.metrics import registry
 from scoring.runs import loaded_metric
@@ -42,6 +43,33 @@ def at_once() -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
         return results
 
     return run
+
+
+# A race needs luck on a busy machine; that it shows within so many tries is what a control has to prove.
+TRIES = 20
+
+
+def race_shows(attempt: Callable[[], T]) -> T:
+    """What an attempt comes to once the race has shown in it; falsy while it has not."""
+    for _ in range(TRIES):
+        if evidence := attempt():
+            return evidence
+    pytest.fail("the race did not show")
+
+
+def integrity_errors(results: Sequence[object]) -> list[IntegrityError]:
+    return [result for result in results if isinstance(result, IntegrityError)]
+
+
+@pytest.fixture
+def unguarded(monkeypatch) -> Callable[..., None]:
+    """Take a lock, or a guard, out of a module's statement."""
+
+    def cut(module: ModuleType, statement: str, guard: str, instead: str = "") -> None:
+        assert guard in getattr(module, statement)
+        monkeypatch.setattr(module, statement, getattr(module, statement).replace(guard, instead))
+
+    return cut
 
 
 @pytest.fixture

@@ -66,11 +66,9 @@ def test_no_case_is_opened_for_a_version_that_is_just_replaced(flagged_while_cor
     assert not ReviewCase.objects.exists()
 
 
-def test_one_is_when_the_item_is_not_locked(flagged_while_corrected, monkeypatch):
+def test_one_is_when_the_item_is_not_locked(flagged_while_corrected, unguarded):
     """Negative control."""
-    unlocked = cases._OPEN_SQL.replace("FOR SHARE OF i", "")
-    assert unlocked != cases._OPEN_SQL
-    monkeypatch.setattr(cases, "_OPEN_SQL", unlocked)
+    unguarded(cases, "_OPEN_SQL", "FOR SHARE OF i")
     flagged_while_corrected()
     assert ReviewCase.objects.exists()
 

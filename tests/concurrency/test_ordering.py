@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import random
-import re
-from functools import partial
 
 import pytest
-from django.db import IntegrityError
 
 from annotation.models import Assignment, Judgment, Study, Task, User
 from annotation.rating import judgments, leases, task_selection
 from tests.annotation.importing.answers import rating
-from tests.concurrency.test_overlap import TRIES, make_study, one_raters_day, over_assigned
+from tests.concurrency.conftest import race_shows
+from tests.concurrency.test_overlap import make_study, one_raters_day, over_assigned, refused_last_places
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -66,22 +64,11 @@ def test_raters_get_every_task_once_up_to_the_last(at_once):
     assert len(met) == len(set(met)) == 60
 
 
-def test_the_race_shows_when_a_draw_takes_no_lock(at_once, monkeypatch):
+def test_the_race_shows_when_a_draw_takes_no_lock(at_once, unguarded):
     """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
-    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", task_selection._SELECT_AND_LOCK)
-    assert unlocked != task_selection._SELECT_AND_LOCK
-    monkeypatch.setattr(task_selection, "_SELECT_AND_LOCK", unlocked)
+    unguarded(task_selection, "_SELECT_AND_LOCK", "FOR UPDATE OF t SKIP LOCKED")
     task_selection._statement.cache_clear()
-    refused = []
     try:
-        for _ in range(TRIES):
-            study, users = ordered(1, 12)
-            results = at_once([partial(leases.lease_next, user, study.slug) for user in users])
-            refused += [result for result in results if isinstance(result, IntegrityError)]
-            assert over_assigned(study) == []
-            if refused:
-                break
+        race_shows(lambda: refused_last_places(at_once, *ordered(1, 12)))
     finally:
         task_selection._statement.cache_clear()
-    assert refused
-    assert all("task_overlap_never_exceeded" in str(error) for error in refused)

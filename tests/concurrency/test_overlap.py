@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from datetime import timedelta
 from functools import partial
 
@@ -16,12 +15,11 @@ from annotation.models import Assignment, Judgment, Study, Task, User
 from annotation.rating import judgments, leases, task_selection
 from tests import factories
 from tests.annotation.importing.answers import comparison, rating
+from tests.concurrency.conftest import integrity_errors, race_shows
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
 OVERLAP = 3
-# A race needs luck on a busy machine; that it shows within so many tries is what a control has to prove.
-TRIES = 20
 
 
 def make_study(n_tasks: int, n_raters: int) -> tuple[Study, list[User]]:
@@ -101,21 +99,18 @@ def test_no_rater_meets_a_task_twice(at_once):
     assert len(met) == len(set(met)) == 10 * OVERLAP
 
 
-def test_the_race_shows_when_a_lease_takes_no_lock(at_once, monkeypatch):
-    """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
-    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", task_selection.NEXT_IN_QUEUE)
-    assert unlocked != task_selection.NEXT_IN_QUEUE
-    monkeypatch.setattr(task_selection, "NEXT_IN_QUEUE", unlocked)
-    refused = []
-    for _ in range(TRIES):
-        study, users = make_study(1, 12)
-        results = at_once([partial(leases.lease_next, user, study.slug) for user in users])
-        refused += [result for result in results if isinstance(result, IntegrityError)]
-        assert over_assigned(study) == []
-        if refused:
-            break
-    assert refused
+def refused_last_places(at_once, study: Study, users: list[User]) -> list[IntegrityError]:
+    """What the constraint refuses where raters without a lock race for the last place of a task."""
+    refused = integrity_errors(at_once([partial(leases.lease_next, user, study.slug) for user in users]))
+    assert over_assigned(study) == []
     assert all("task_overlap_never_exceeded" in str(error) for error in refused)
+    return refused
+
+
+def test_the_race_shows_when_a_lease_takes_no_lock(at_once, unguarded):
+    """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
+    unguarded(task_selection, "NEXT_IN_QUEUE", "FOR UPDATE OF t SKIP LOCKED")
+    race_shows(lambda: refused_last_places(at_once, *make_study(1, 12)))
 
 
 def test_twenty_replays_at_once_leave_one_judgment(at_once):
@@ -138,21 +133,18 @@ def test_two_windows_with_one_task_leave_one_judgment_and_one_conflict(at_once):
     assert Judgment.objects.count() == 1
 
 
-def test_the_race_shows_when_a_submit_has_no_guard(at_once, monkeypatch):
+def test_the_race_shows_when_a_submit_has_no_guard(at_once, unguarded):
     """Negative control: without the assignment's state as guard both windows get in, until a constraint stops one."""
-    unguarded = judgments._RECORD.replace("AND state = %(state_before)s", "")
-    assert unguarded != judgments._RECORD
-    monkeypatch.setattr(judgments, "_RECORD", unguarded)
-    refused = []
-    for _ in range(TRIES):
+    unguarded(judgments, "_RECORD", "AND state = %(state_before)s")
+
+    def attempt() -> list[IntegrityError]:
         study, users = make_study(1, 1)
         _, lease = leases.lease_next(users[0], study.slug)
         results = at_once([partial(judgments.submit, users[0], lease.id, rating(2))] * 8)
-        refused += [result for result in results if isinstance(result, IntegrityError)]
         assert Judgment.objects.filter(study=study).count() == 1
-        if refused:
-            break
-    assert refused
+        return integrity_errors(results)
+
+    race_shows(attempt)
 
 
 @pytest.mark.parametrize("turn", range(5))

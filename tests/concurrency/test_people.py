@@ -9,6 +9,7 @@ from annotation.models import Membership, Study
 from annotation.models.people import Role
 from annotation.studies import members
 from tests import factories
+from tests.concurrency.conftest import race_shows
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -47,12 +48,13 @@ def test_the_race_shows_when_nothing_is_locked(at_once, study, monkeypatch):
             raise Conflict("last", code="last_admin")
 
     monkeypatch.setattr(members, "_check_last_admin", unlocked)
-    for _ in range(20):
-        demote_each_other(at_once, study)
-        if not Membership.objects.filter(study=study, role=Role.ADMIN).exists():
-            return
+
+    def attempt() -> bool:
         Membership.objects.filter(study=study).delete()
-    pytest.fail("the race never showed")
+        demote_each_other(at_once, study)
+        return not Membership.objects.filter(study=study, role=Role.ADMIN).exists()
+
+    race_shows(attempt)
 
 
 def test_an_invitation_for_three_takes_three_of_ten(at_once, study):

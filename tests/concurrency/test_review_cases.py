@@ -16,10 +16,9 @@ from annotation.review import cases
 from annotation.review.queue import QueueFilters
 from tests import factories
 from tests.annotation.importing.reviewing import case
+from tests.concurrency.conftest import race_shows
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
-
-TRIES = 20
 
 
 def make_study(*, n_cases: int, n_experts: int):
@@ -47,12 +46,13 @@ def test_several_win_when_a_claim_takes_no_lock(at_once, monkeypatch):
     """Negative control: without the row's lock, whoever reads before another writes wins, too."""
     unlocked = lambda user, case_id, lock: access.case_under_review(user, case_id)  # noqa: E731
     monkeypatch.setattr(cases, "case_under_review", unlocked)
-    for _ in range(TRIES):
+
+    def attempt() -> bool:
         _, (one,), experts = make_study(n_cases=1, n_experts=6)
         at_once([partial(cases.claim, expert, one.pk) for expert in experts])
-        if claims_of(one) > 1:
-            return
-    pytest.fail("no race showed")
+        return claims_of(one) > 1
+
+    race_shows(attempt)
 
 
 def test_experts_who_ask_at_once_get_different_cases(at_once):

@@ -11,7 +11,8 @@ from annotation.models import Answer, Judgment, Task
 from annotation.rating import exclusions, judgments, leases, overlap, revisions
 from tests import factories
 from tests.annotation.importing.answers import rating
-from tests.concurrency.test_overlap import TRIES, over_assigned
+from tests.concurrency.conftest import integrity_errors, race_shows
+from tests.concurrency.test_overlap import over_assigned
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -56,15 +57,12 @@ def test_the_race_shows_when_a_change_takes_no_lock(at_once, monkeypatch):
     held = access.held_assignment
     monkeypatch.setattr(access, "held_assignment", lambda user, id, lock=False: held(user, id))
     monkeypatch.setattr(overlap, "lock_tasks", lambda ids: {})
-    refused = []
-    for _ in range(TRIES):
+
+    def attempt() -> list[IntegrityError]:
         _, user, lease = voted()
-        results = at_once([change(user, lease, rating(n % 5 + 1)) for n in range(8)])
-        refused += [result for result in results if isinstance(result, IntegrityError)]
-        if refused:
-            break
-    assert refused
-    assert all("judgment_revision_once_per_assignment" in str(error) for error in refused)
+        return integrity_errors(at_once([change(user, lease, rating(n % 5 + 1)) for n in range(8)]))
+
+    assert all("judgment_revision_once_per_assignment" in str(error) for error in race_shows(attempt))
 
 
 def excluded_and_changed_at_once(at_once):
@@ -95,13 +93,7 @@ def test_what_is_excluded_while_it_is_changed_is_out_whichever_comes_first(at_on
 def test_the_race_shows_when_a_change_does_not_lock_the_task(at_once, monkeypatch):
     """Negative control: without the task's lock the change stands beside the exclusion, and the counters lie."""
     monkeypatch.setattr(revisions, "overlap", Unlocked())
-    wrong = []
-    for _ in range(TRIES):
-        study, _ = excluded_and_changed_at_once(at_once)
-        wrong += over_assigned(study)
-        if wrong:
-            break
-    assert wrong
+    race_shows(lambda: over_assigned(excluded_and_changed_at_once(at_once)[0]))
 
 
 class Unlocked:

@@ -15,14 +15,10 @@ from scoring.models import ScoringRun
 from scoring.runs import claims, loaded_metric, model_loading, rows, scoring_runs, worker
 from scoring.runs.claims import SCORING
 from scoring.runs.liveness import LeaseHolder
-from tests.concurrency.scoring_workers import (
-    WAITING,
-    elsewhere,
-    prepared,
-    requested,
-)
+from tests.concurrency.conftest import integrity_errors, race_shows
+from tests.concurrency.scoring_workers import WAITING, elsewhere, prepared, requested
 from tests.scoring.doubles import WordCount
-from tests.scoring.studies import add, check_books, study_of
+from tests.scoring.studies import add, check_books, run_over, study_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -43,13 +39,11 @@ def test_two_workers_share_a_run_and_score_each_row_once(at_once, use):
     assert sorted(Counter(key for batch in metric.batches for key in batch).values()) == [1] * 40
 
 
-def test_without_row_locks_they_would_take_the_same_rows(at_once, monkeypatch):
-    unlocked = claims._TAKE.replace("FOR UPDATE SKIP LOCKED", "")
-    assert unlocked != claims._TAKE
+def test_without_row_locks_they_would_take_the_same_rows(at_once, unguarded):
     run = prepared(40)
     assert not any(taken_twice(at_once, run) for _ in range(3))
-    monkeypatch.setattr(claims, "_TAKE", unlocked)
-    assert any(taken_twice(at_once, run) for _ in range(20))
+    unguarded(claims, "_TAKE", "FOR UPDATE SKIP LOCKED")
+    race_shows(lambda: taken_twice(at_once, run))
 
 
 def taken_twice(at_once, run: ScoringRun) -> bool:
@@ -68,7 +62,7 @@ def taken_twice(at_once, run: ScoringRun) -> bool:
 
 def test_the_same_run_asked_for_twice_at_once_is_made_once(at_once):
     study = study_of(["a bell"])
-    results = at_once([lambda: scoring_runs.request(study, "word-count", {}, actor=None)] * 4)
+    results = at_once([lambda: run_over(study)] * 4)
     assert [type(result) for result in results].count(ScoringRun) == 1
     refused = [result for result in results if isinstance(result, Conflict)]
     assert len(refused) == 3
@@ -77,12 +71,13 @@ def test_the_same_run_asked_for_twice_at_once_is_made_once(at_once):
 
 def test_without_the_lock_it_would_be_made_twice(at_once, monkeypatch):
     monkeypatch.setattr(SCORING, "lock_requests", lambda study: None)
-    for _ in range(20):
+
+    def attempt() -> bool:
         study = study_of(["a bell"])
-        at_once([lambda study=study: scoring_runs.request(study, "word-count", {}, actor=None)] * 8)
-        if ScoringRun.objects.filter(study=study).count() > 1:
-            return
-    raise AssertionError("the race did not show")
+        at_once([lambda: run_over(study)] * 8)
+        return ScoringRun.objects.filter(study=study).count() > 1
+
+    race_shows(attempt)
 
 
 def test_one_of_two_workers_loads_the_model_of_a_run(at_once, monkeypatch):
@@ -117,21 +112,24 @@ def loads(at_once, monkeypatch) -> int:
     return n
 
 
+def created_rows(run: ScoringRun) -> bool:
+    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
+    return rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer)
+
+
 def test_rows_are_made_once(at_once):
     run = requested(5)
-    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
-    made = at_once([lambda: rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
+    made = at_once([lambda: created_rows(run)] * 4)
     assert sorted(made) == [False, False, False, True]
     assert run.rows.count() == 5
 
 
 def test_a_run_that_an_import_has_joined_finds_what_it_brings():
     run = requested(1)
-    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
     made: list[bool] = []
 
     def prepare() -> None:
-        made.append(rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer))
+        made.append(created_rows(run))
 
     with transaction.atomic():
         assert scoring_runs.create_or_join(run.study, run.metric, run.options, actor=None) == run
@@ -150,17 +148,16 @@ def test_a_run_that_looks_for_its_rows_is_joined_by_no_import():
         joined.append(scoring_runs.create_or_join(run.study, run.metric, run.options, actor=None))
 
     with transaction.atomic():
-        assert rows.create_rows(run, loaded_metric.scorer_version("word-count", WordCount().identity))
+        assert created_rows(run)
         elsewhere(bring)
     assert joined[0].pk != run.pk
 
 
 def test_without_the_lock_making_them_would_fail(at_once, monkeypatch):
     monkeypatch.setattr(rows, "_TRY_EXCLUSIVE_LOCK", "SELECT true OR %s::int = %s::int")
-    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
-    for _ in range(20):
+
+    def attempt() -> list[IntegrityError]:
         run = requested(30)
-        made = at_once([lambda run=run: rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
-        if any(isinstance(each, IntegrityError) for each in made):
-            return
-    raise AssertionError("the race did not show")
+        return integrity_errors(at_once([lambda: created_rows(run)] * 4))
+
+    race_shows(attempt)

@@ -53,10 +53,8 @@ def test_what_a_killed_worker_held_is_done_by_the_next_at_once(use):
     assert (run.state, run.n_failed) == ("done", 0)
 
 
-def test_without_looking_at_locks_it_would_wait_for_the_lease(use, monkeypatch):
-    blind = engine._RELEASE_DEAD_CLAIMS.replace(engine._IS_DEAD, "x.lease_expires_at < now()")
-    assert blind != engine._RELEASE_DEAD_CLAIMS
-    monkeypatch.setattr(engine, "_RELEASE_DEAD_CLAIMS", blind)
+def test_without_looking_at_locks_it_would_wait_for_the_lease(use, unguarded):
+    unguarded(engine, "_RELEASE_DEAD_CLAIMS", engine._IS_DEAD, "x.lease_expires_at < now()")
     use(WordCount())
     run = prepared(6)
     take_and_die(run)
@@ -133,10 +131,9 @@ def test_a_late_workers_result_changes_nothing():
     assert late_result() == ("done", 1, 0, {1.0})
 
 
-def test_without_the_claim_it_would_count_twice(monkeypatch):
-    unguarded = results._LOCK_CLAIMED_ROWS.replace("AND claim = %(claim)s AND state = 2", "AND %(claim)s > 0")
-    assert unguarded != results._LOCK_CLAIMED_ROWS
-    monkeypatch.setattr(results, "_LOCK_CLAIMED_ROWS", unguarded)
+def test_without_the_claim_it_would_count_twice(unguarded):
+    guard = "AND claim = %(claim)s AND state = 2"
+    unguarded(results, "_LOCK_CLAIMED_ROWS", guard, "AND %(claim)s > 0")
     assert late_result()[1] == 2
 
 

@@ -15,6 +15,7 @@ from scoring.runs import liveness
 from scoring.runs.liveness import LeaseHolder
 from scoring.writing import claims, draft_requests, publishing, worker, writing_runs
 from scoring.writing.claims import WRITING
+from tests.concurrency.conftest import race_shows
 from tests.concurrency.scoring_workers import elsewhere
 from tests.scoring.writing_doubles import Echo, study_of, texts, use, writer_of
 
@@ -55,13 +56,11 @@ def test_workers_share_a_run_and_write_each_text_once(at_once, use):
     assert set(Counter(request.key for request in echo.asked).values()) == {1}
 
 
-def test_without_row_locks_they_would_take_the_same_rows(at_once, monkeypatch):
-    unlocked = claims._TAKE.replace("FOR UPDATE SKIP LOCKED", "")
-    assert unlocked != claims._TAKE
+def test_without_row_locks_they_would_take_the_same_rows(at_once, unguarded):
     run = requested(24)
     assert not any(taken_twice(at_once, run) for _ in range(3))
-    monkeypatch.setattr(claims, "_TAKE", unlocked)
-    assert any(taken_twice(at_once, run) for _ in range(20))
+    unguarded(claims, "_TAKE", "FOR UPDATE SKIP LOCKED")
+    race_shows(lambda: taken_twice(at_once, run))
 
 
 def taken_twice(at_once, run: WritingRun) -> bool:
@@ -103,13 +102,14 @@ def test_workers_together_begin_no_more_than_the_pace_allows(at_once):
     assert sorted(len(rows) for rows in taken) == [0, 0, 0, 2]
 
 
-def test_without_the_writers_lock_they_would_begin_more(at_once, monkeypatch):
-    monkeypatch.setattr(claims, "_LOCK_RATE_LIMIT", claims._LOCK_RATE_LIMIT.replace("FOR NO KEY UPDATE", ""))
-    for _ in range(20):
+def test_without_the_writers_lock_they_would_begin_more(at_once, unguarded):
+    unguarded(claims, "_LOCK_RATE_LIMIT", "FOR NO KEY UPDATE")
+
+    def attempt() -> bool:
         run = requested(12, per_minute=20)
-        if sum(len(rows) for rows in at_once([lambda run=run: take(run)] * 4)) > 2:
-            return
-    raise AssertionError("the race did not show")
+        return sum(len(rows) for rows in at_once([lambda: take(run)] * 4)) > 2
+
+    race_shows(attempt)
 
 
 def test_a_text_published_while_somebody_corrects_its_item_is_published_before_or_not_at_all(at_once):

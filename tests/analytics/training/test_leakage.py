@@ -6,27 +6,14 @@ import shutil
 
 import pytest
 
-from analytics.training import jobs
-from annotation.jobs import jobs as jobs_jobs
-from annotation.models import Job, Judgment, Study
+from annotation.models import Job, Judgment
 from scoring import learned
-from scoring.models import LearnedModel, ScoringRun
+from scoring.models import ScoringRun
 from scoring.runs import worker
 from tests.analytics import learning
+from tests.analytics.learning import trained
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _toy(monkeypatch, settings, tmp_path):
-    settings.SCORING_CHECKPOINTS = tmp_path / "checkpoints"
-    learning.register(monkeypatch)
-
-
-def trained(study: Study, *, start_from: str = "", **plan) -> LearnedModel:
-    model = jobs.start_training(study, "cmi-rm", {"start_from": start_from}, actor=None, **plan)
-    jobs_jobs.run(model.job_id)
-    return LearnedModel.objects.select_related("job", "study").get(pk=model.pk)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("toy")]
 
 
 def test_a_version_may_be_trained_further_on_the_same_split_and_says_from_what():

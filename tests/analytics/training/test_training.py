@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import torch
+from django.db.models import Max
 
+from analytics.models import Release
 from analytics.training import jobs, run
+from analytics.training.run import PeakMemory, StoredWatch
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs as jobs_jobs
-from annotation.models import Job, Judgment, Study
+from annotation.models import Job, Judgment
 from scoring import learned
 from scoring.models import LearnedModel, Score, Scorer, ScoringRun
 from scoring.policies import predictions
-from scoring.runs import worker
+from scoring.runs import loaded_metric, worker
 from tests import factories
 from tests.analytics import learning
+from tests.analytics.learning import trained
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def toy(monkeypatch, settings, tmp_path):
-    settings.SCORING_CHECKPOINTS = tmp_path / "checkpoints"
-    return learning.register(monkeypatch)
-
-
-def trained(study: Study, **plan) -> LearnedModel:
-    model = jobs.start_training(study, "cmi-rm", {}, actor=None, **plan)
-    jobs_jobs.run(model.job_id)
-    return LearnedModel.objects.select_related("job", "scorer", "study").get(pk=model.pk)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("toy")]
 
 
 def test_a_training_leaves_a_version_with_its_record_its_curves_and_scores_of_what_it_has_not_seen():
@@ -155,21 +149,20 @@ def test_what_a_training_left_that_was_cancelled_while_no_worker_was_at_it_goes_
     assert learned.checkpoint_path(after).exists()
 
 
-def test_a_refused_training_says_why(toy):
-    toy.refuse = "There are 3 votes and 20 are needed. Collect more."
-    model = trained(learning.music())
-    assert (model.job.state, model.job.message) == (Job.State.FAILED, toy.refuse)
-
-
-def test_a_study_whose_items_all_hang_together_is_refused():
-    model = trained(learning.music(prompt="the same for all"))
+@pytest.mark.parametrize(
+    ("study", "refusal", "message"),
+    [
+        ({}, "There are 3 votes and 20 are needed.", "There are 3 votes and 20 are needed."),
+        ({"prompt": "the same for all"}, "", "The 12 judged units hang together in 1 group"),
+        ({"raters": 0}, "", "no judged clips with votes"),
+    ],
+    ids=["by the recipe", "one group", "no votes"],
+)
+def test_a_refused_training_says_why(toy, study, refusal, message):
+    toy.refuse = refusal
+    model = trained(learning.music(**study))
     assert model.job.state == Job.State.FAILED
-    assert "The 12 judged units hang together in 1 group" in model.job.message
-
-
-def test_a_study_without_votes_is_refused():
-    model = trained(learning.music(raters=0))
-    assert "no judged clips with votes" in model.job.message
+    assert message in model.job.message
 
 
 @pytest.mark.parametrize(
@@ -246,3 +239,70 @@ def test_what_a_scorer_says_of_what_is_not_held_out_is_learned_from_first(toy, m
 def test_a_scorer_that_has_not_scored_the_study_cannot_be_learned_from():
     with pytest.raises(InvalidInput, match="has not scored this study"):
         jobs.start_training(learning.music(prompts=3), "cmi-rm", {}, actor=None, pseudo=["clapscore"])
+
+
+# ── memory: nothing of another model, no more than there is, and how much ──
+
+
+def test_a_training_begins_with_nothing_else_open(toy, monkeypatch):
+    monkeypatch.setattr(loaded_metric.LOADED, "_model", object())
+    found, train = [], toy.train
+    monkeypatch.setattr(
+        toy, "train", lambda *args, **how: found.append(loaded_metric.LOADED._model) or train(*args, **how)
+    )
+    assert trained(learning.music()).job.state == Job.State.DONE
+    assert found == [None]
+
+
+@pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError])
+def test_what_does_not_fit_into_memory_is_told_with_what_to_do(toy, monkeypatch, error):
+    def too_large(*args, **how):
+        raise error
+
+    monkeypatch.setattr(toy, "train", too_large)
+    model = trained(learning.music())
+    assert model.job.state == Job.State.FAILED
+    assert "Choose a smaller batch, a smaller encoder" in model.job.message
+    assert not learned.checkpoint_path(model).with_name("cmi-rm-1.work").exists()
+
+
+def test_the_record_has_the_memory_of_the_training(toy):
+    record = trained(learning.music()).record
+    assert record["peak_memory_mb"] > 0
+    assert (record["gpu_peak_memory_mb"] is None) is not torch.cuda.is_available()
+
+
+def test_memory_that_was_held_before_is_not_counted():
+    held = np.ones(50_000_000)
+    with PeakMemory() as before:
+        pass
+    most = before.mb
+    assert most is not None
+    del held
+    with PeakMemory() as after:
+        pass
+    assert after.mb is not None
+    assert after.mb < most - 300
+
+
+# ── the release that has the votes a version learned from ──
+
+
+@pytest.mark.parametrize(("lasts", "number"), [((), None), ((0, 7), 2), ((-1,), None)])
+def test_the_newest_release_is_named_where_it_has_all_votes(lasts, number):
+    study = learning.music(prompts=3)
+    newest = Judgment.objects.filter(study=study).aggregate(last=Max("pk"))["last"]
+    for place, last in enumerate(lasts, 1):
+        manifest = {"cut": {"horizon": {"judgments": newest + last}}}
+        Release.objects.create(study=study, number=place, manifest=manifest, sha256=f"{place}" * 64)
+    assert run.release_with(study) == (number and {"number": number, "sha256": f"{number}" * 64})
+
+
+def test_a_training_that_begins_anew_tells_its_curves_anew(tmp_path):
+    file = tmp_path / "curves.jsonl"
+    killed = StoredWatch(None, None, file, number=1, of=2)
+    for step in (10, 20):
+        killed.log_metric("train loss", step, 0.5)
+    again = StoredWatch(None, None, file, number=1, of=2)
+    again.log_metric("train loss", 10, 0.25)
+    assert StoredWatch(None, None, file, number=1, of=2).curves == {"train loss": [[10, 0.25]]}

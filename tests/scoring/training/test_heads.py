@@ -15,16 +15,11 @@ from scoring.training.contract import heads_by_question
         (["overall"], {"overall": "musicality"}),
         (["which"], {"which": "musicality"}),
         (["which", "why"], {}),
+        # That of its own name comes before others, wherever it stands.
+        (["overall", "musicality"], {"musicality": "musicality"}),
+        (["quality", "impression", "relevance"], {"relevance": "alignment", "quality": "musicality"}),
         ([], {}),
     ],
 )
 def test_a_head_is_about_the_question_of_its_name_or_one_that_means_it(questions, heads):
     assert heads_by_question(questions) == heads
-
-
-def test_the_question_of_a_heads_own_name_comes_before_others_about_it_wherever_it_stands():
-    assert heads_by_question(["overall", "musicality"]) == {"musicality": "musicality"}
-    assert heads_by_question(["quality", "impression", "relevance"]) == {
-        "relevance": "alignment",
-        "quality": "musicality",
-    }

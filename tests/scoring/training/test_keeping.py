@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from scoring.training.checkpointing import CheckpointStore, TrainingState
@@ -18,22 +19,16 @@ def kept(folder: Path) -> tuple[CheckpointStore, torch.nn.Module, torch.optim.Op
     return keeping, module, optimizer
 
 
-def test_a_training_goes_on_where_there_are_fewer_gpus(tmp_path, monkeypatch):
+@pytest.mark.parametrize("n_gpus", [1, 0], ids=["fewer GPUs", "no GPU"])
+def test_a_training_goes_on_where_there_are_fewer_gpus(tmp_path, monkeypatch, n_gpus):
     states = [torch.tensor([number], dtype=torch.uint8) for number in range(2)]
     monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: states)
     keeping, module, optimizer = kept(tmp_path)
-    found: dict[int, int] = {}
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    restored: dict[int, int] = {}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: n_gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
     monkeypatch.setattr(
-        torch.cuda, "set_rng_state", lambda state, device: found.update({device: int(state[0])})
+        torch.cuda, "set_rng_state", lambda state, device: restored.update({device: int(state[0])})
     )
     assert keeping.restore(module, optimizer) == {"step": 3}
-    assert found == {0: 0}
-
-
-def test_a_training_goes_on_without_a_gpu(tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: [torch.zeros(1, dtype=torch.uint8)])
-    keeping, module, optimizer = kept(tmp_path)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert keeping.restore(module, optimizer) == {"step": 3}
+    assert restored == {device: device for device in range(n_gpus)}
