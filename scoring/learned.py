@@ -26,11 +26,11 @@ from scoring.training import catalogue
 _FOLDER = "learned"
 
 
-def validate_training_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def validate_training_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a training, defaults filled in; no model is loaded. Raises InvalidInput."""
-    validation.check_storable(given, field="options")
+    validation.check_storable(options, field="options")
     try:
-        return catalogue.validate_options(kind, given)
+        return catalogue.validate_options(kind, options)
     except OptionError as error:
         name = "kind" if error.option == "model" else f"options.{error.option}"
         summary = f"This cannot be trained so: {error}"
@@ -97,8 +97,8 @@ def scorer_options(model: LearnedModel) -> dict[str, Any]:
 
 def promoted_version(study: Study, kind: str | None = None) -> LearnedModel | None:
     """The version that scores the study; of several kinds, the one promoted last."""
-    found = list_versions(study, kind).filter(promoted_at__isnull=False)
-    return found.order_by("-promoted_at").first()
+    promoted = list_versions(study, kind).filter(promoted_at__isnull=False)
+    return promoted.order_by("-promoted_at").first()
 
 
 def promoted_scorer(study: Study, kind: str | None = None) -> Scorer | None:

@@ -132,12 +132,14 @@ def results_in(folder: Path) -> list[BenchmarkResult]:
 def _examples(benchmark: Benchmark, *, pairs: bool) -> tuple[list[str], dict[str, Example]]:
     """The key of every unit (or of every choice, for a scorer of pairs), and one example for each key."""
     sounds = _sounds(sorted({unit.sound for unit in benchmark.units}))
-    asked: list[tuple[Unit, ...]] = [(unit,) for unit in benchmark.units]
+    units_of_examples: list[tuple[Unit, ...]] = [(unit,) for unit in benchmark.units]
     if pairs:
-        asked = [(benchmark.units[one.first], benchmark.units[one.second]) for one in benchmark.choices]
-    made = [_example(number, units, sounds) for number, units in enumerate(asked)]
-    keys = [content_key(example) for example in made]
-    return keys, dict(zip(keys, made, strict=True))
+        units_of_examples = [
+            (benchmark.units[one.first], benchmark.units[one.second]) for one in benchmark.choices
+        ]
+    examples = [_example(number, units, sounds) for number, units in enumerate(units_of_examples)]
+    keys = [content_key(example) for example in examples]
+    return keys, dict(zip(keys, examples, strict=True))
 
 
 def _example(number: int, units: Sequence[Unit], sounds: Mapping[Path, Sound]) -> Example:
@@ -181,17 +183,17 @@ def _outputs(
     """keys: of each unit or choice. even: where a scorer of pairs prefers neither; None for a scorer of single sounds
     and texts."""
     columns = layout_of(benchmark).columns_of(benchmark)
-    asked = [scored[key].values for key in keys]
-    found = {}
+    values_by_output = [scored[key].values for key in keys]
+    outputs = {}
     # Where everything failed, the figures say that they are undefined.
     for name in _output_names(scored.values()) or [DEFAULT_OUTPUT]:
-        values = np.array([given.get(name, np.nan) for given in asked])
+        values = np.array([by_output.get(name, np.nan) for by_output in values_by_output])
         if even is None:
-            made = benchmark_figures(benchmark, columns, values, resampling=resampling)
+            figures = benchmark_figures(benchmark, columns, values, resampling=resampling)
         else:
-            made = pair_figures(benchmark, columns, values - even, resampling=resampling)
-        found[name] = OutputResult(made, _bounded(scored.values(), name))
-    return found
+            figures = pair_figures(benchmark, columns, values - even, resampling=resampling)
+        outputs[name] = OutputResult(figures, _bounded(scored.values(), name))
+    return outputs
 
 
 def _output_names(scored: Iterable[CachedScore]) -> list[str]:

@@ -133,19 +133,19 @@ def benchmark_figures(
     """By the key of the column. scores: one per unit, NaN where there is none; higher is better."""
     correlated = cache(lambda part: _correlation_figures(_rated(benchmark, part), scores, resampling))
     composed = cache(lambda part: _composition_figures(benchmark, part, scores, resampling))
-    found: dict[str, BenchmarkFigure] = {}
+    figures: dict[str, BenchmarkFigure] = {}
     for column in columns:
         match column.statistic:
             case "lcc" | "srcc" | "ktau":
-                found[column.key] = correlated(column.part)[column.statistic]
+                figures[column.key] = correlated(column.part)[column.statistic]
             case "text" | "audio" | "group":
-                found[column.key] = composed(column.part)[column.statistic]
+                figures[column.key] = composed(column.part)[column.statistic]
             case "auc":
-                found[column.key] = _area(_rated(benchmark, column.part), scores, resampling)
+                figures[column.key] = _area(_rated(benchmark, column.part), scores, resampling)
             case "accuracy":
                 leads = np.array([scores[one.first] - scores[one.second] for one in benchmark.choices])
-                found[column.key] = _accuracy_figure(benchmark, column.part, leads, resampling)
-    return found
+                figures[column.key] = _accuracy_figure(benchmark, column.part, leads, resampling)
+    return figures
 
 
 def pair_figures(
@@ -163,26 +163,26 @@ def _correlation_figures(
     rated: Sequence[Rating], scores: FloatArray, resampling: Resampling
 ) -> dict[str, BenchmarkFigure]:
     of_rated = scores[[one.unit for one in rated]]
-    found = correlations(
+    estimates = correlations(
         of_rated,
         [one.human for one in rated],
         clusters=[one.cluster for one in rated],
         resampling=resampling,
     )
     missing = int(np.isnan(of_rated).sum())
-    each = {"lcc": found.lcc, "srcc": found.srcc, "ktau": found.ktau}
+    each = {"lcc": estimates.lcc, "srcc": estimates.srcc, "ktau": estimates.ktau}
     return {name: BenchmarkFigure(estimate, missing) for name, estimate in each.items()}
 
 
 def _area(rated: Sequence[Rating], scores: FloatArray, resampling: Resampling) -> BenchmarkFigure:
     of_rated = scores[[one.unit for one in rated]]
-    found = auc(
+    estimate = auc(
         of_rated,
         [one.human > 0 for one in rated],
         clusters=[one.cluster for one in rated],
         resampling=resampling,
     )
-    return BenchmarkFigure(found, int(np.isnan(of_rated).sum()))
+    return BenchmarkFigure(estimate, int(np.isnan(of_rated).sum()))
 
 
 def _accuracy_figure(
@@ -190,23 +190,23 @@ def _accuracy_figure(
 ) -> BenchmarkFigure:
     chosen = [number for number, one in enumerate(benchmark.choices) if part in one.parts]
     of_part = [benchmark.choices[number] for number in chosen]
-    found = pairwise_accuracy(
+    result = pairwise_accuracy(
         leads[chosen],
         [one.human for one in of_part],
         clusters=[one.cluster for one in of_part],
         resampling=resampling,
     )
     missing = int(np.isnan(leads[chosen]).sum())
-    return BenchmarkFigure(found.accuracy, missing, found.human_ties, found.metric_ties)
+    return BenchmarkFigure(result.accuracy, missing, result.human_ties, result.metric_ties)
 
 
 def _composition_figures(
     benchmark: Benchmark, part: str, scores: FloatArray, resampling: Resampling
 ) -> dict[str, BenchmarkFigure]:
     cubes = scores[np.array([one.units for one in benchmark.squares if one.part == part])]
-    found = composition_scores(cubes, resampling=resampling)
+    estimates = composition_scores(cubes, resampling=resampling)
     missing = int(np.isnan(cubes).any(axis=(1, 2)).sum())
-    each = {"text": found.text, "audio": found.audio, "group": found.group}
+    each = {"text": estimates.text, "audio": estimates.audio, "group": estimates.group}
     return {name: BenchmarkFigure(estimate, missing) for name, estimate in each.items()}
 
 
@@ -296,8 +296,8 @@ def spread_over_templates(result: BenchmarkResult, key: str) -> Spread | None:
     values = [one.estimate.value for one in figures if one is not None and one.estimate.value is not None]
     if len(values) < 2:
         return None
-    found = np.array(values, dtype=np.float64)
-    return Spread(float(found.mean()), float(found.std(ddof=1)), len(found))
+    array = np.array(values, dtype=np.float64)
+    return Spread(float(array.mean()), float(array.std(ddof=1)), len(array))
 
 
 def _figure_from_json(stored: Mapping[str, Any]) -> BenchmarkFigure:

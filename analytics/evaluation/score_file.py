@@ -46,8 +46,8 @@ class CachedScore:
 
 def content_key(example: Example) -> str:
     """Names an example by what it says: the bytes of its sounds and its texts, in their order."""
-    said = [[sound.sha256 for sound in example.sounds], list(example.texts)]
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:32]
+    content = [[sound.sha256 for sound in example.sounds], list(example.texts)]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:32]
 
 
 class ScoreFile:
@@ -81,12 +81,12 @@ class ScoreFile:
         return key in self.scored and self.scored[key].is_settled
 
     def add(self, outcomes: Iterable[tuple[str, Outcome]]) -> None:
-        found = {key: _scored(outcome) for key, outcome in outcomes}
-        lines = "".join(json.dumps(_line(key, one), ensure_ascii=False) + "\n" for key, one in found.items())
+        scores = {key: _scored(outcome) for key, outcome in outcomes}
+        lines = "".join(json.dumps(_line(key, one), ensure_ascii=False) + "\n" for key, one in scores.items())
         # A message may quote a server's answer, and that may hold half a character, which UTF-8 cannot write.
         self._file.write(lines.encode(errors="backslashreplace"))
         self._file.flush()
-        self.scored.update(found)
+        self.scored.update(scores)
 
     def _lock(self) -> None:
         try:

@@ -65,19 +65,19 @@ class MetricRow:
         return not reworded and not shown & result.columns
 
     def usual_figure(self, column: BenchmarkColumn) -> BenchmarkFigure | None:
-        found = (result.usual.figures.get(column.key) for result in self.results)
-        return next((figure for figure in found if figure is not None), None)
+        figures = (result.usual.figures.get(column.key) for result in self.results)
+        return next((figure for figure in figures if figure is not None), None)
 
     def figure(self, column: BenchmarkColumn, output: str) -> BenchmarkFigure | None:
         for result in self.results:
-            found = result.outputs.get(output)
-            if found is not None and column.key in found.figures:
-                return found.figures[column.key]
+            result_of_output = result.outputs.get(output)
+            if result_of_output is not None and column.key in result_of_output.figures:
+                return result_of_output.figures[column.key]
         return None
 
     def spread(self, column: BenchmarkColumn) -> Spread | None:
-        found = (spread_over_templates(result, column.key) for result in self.results)
-        return next((spread for spread in found if spread is not None), None)
+        spreads = (spread_over_templates(result, column.key) for result in self.results)
+        return next((spread for spread in spreads if spread is not None), None)
 
 
 def rows_of(results: Iterable[BenchmarkResult]) -> tuple[MetricRow, ...]:
@@ -175,10 +175,12 @@ def as_csv(table: MetricTable) -> str:
     writer.writerow(_CSV)
     for row in table.rows:
         for result in row.results:
-            for output, found in result.outputs.items():
+            for output, figures_of in result.outputs.items():
                 for column in table.layout.columns:
-                    if column.key in found.figures:
-                        writer.writerow(_csv_line(row, result, output, column, found.figures[column.key]))
+                    if column.key in figures_of.figures:
+                        writer.writerow(
+                            _csv_line(row, result, output, column, figures_of.figures[column.key])
+                        )
     return text.getvalue()
 
 
@@ -294,8 +296,8 @@ def _counts(result: BenchmarkResult) -> str:
 
 def _notes(result: BenchmarkResult, layout: TableLayout) -> Iterator[str]:
     """A line for each part and what is true of it; correlations of one part rest on the same items."""
-    found = result.usual.figures
-    lines = (f"{c.part}: {_counted(found[c.key])}" for c in layout.columns if c.key in found)
+    figures = result.usual.figures
+    lines = (f"{c.part}: {_counted(figures[c.key])}" for c in layout.columns if c.key in figures)
     yield from dict.fromkeys(lines)
     bounded = {name: output.bounded for name, output in result.outputs.items() if output.bounded}
     if bounded:
@@ -324,9 +326,9 @@ def _plain(text: str) -> str:
 def scorers_plot(table: MetricTable) -> str:
     """Each scorer's figures with their bootstrap intervals."""
     blocks = [
-        Block(_heading(column), [_point(column, row, figure) for row, figure in found])
+        Block(_heading(column), [_point(column, row, figure) for row, figure in figures])
         for column in table.layout.columns
-        if (found := list(_with(table, column)))
+        if (figures := list(_with(table, column)))
     ]
     return interval_plot(table.layout.title, blocks)
 

@@ -119,8 +119,8 @@ class LearnedModelsView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The models that learned, or learn, from a study's votes, newest first."""
         study = access.managed_study(request.user, slug)
-        found = learned.list_versions(study).select_related("study", "created_by", "job", "scorer")
-        return Response(paging.page(request, found, LearnedModelOut, newest_first=True))
+        models = learned.list_versions(study).select_related("study", "created_by", "job", "scorer")
+        return Response(paging.page(request, models, LearnedModelOut, newest_first=True))
 
     @operation("start_training", LearnedModelInFullOut, 400, 403, 404, status=202, request=TrainingIn)
     def post(self, request: Request, slug: str) -> Response:

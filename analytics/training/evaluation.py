@@ -41,15 +41,15 @@ def predict(
 ) -> dict[int, Mapping[str, Reading]]:
     """The readings of each candidate; none for what cannot be scored."""
     examples = {example.key: example for one in judged for example in _examples(one)}
-    found: dict[int, Mapping[str, Reading]] = {}
+    predictions: dict[int, Mapping[str, Reading]] = {}
     done = 0
     for batch in even_batches(list(examples.values()), metric.limits):
         for outcome in score_batch(metric, batch):
             if not outcome.fault:
-                found[outcome.key] = outcome.readings
+                predictions[outcome.key] = outcome.readings
         done += len(batch)
         progress(done, len(examples))
-    return found
+    return predictions
 
 
 def _examples(judged: TrainingExample) -> list[Example]:
@@ -97,16 +97,16 @@ def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Fig
     ratings = [one.example.ratings for one in rated]
     means = np.array([_value(predictions, one.candidates[0], "value") for one in rated])
     variances = np.array([_value(predictions, one.candidates[0], "variance") for one in rated])
-    found = judge_figures(means, ratings, variances=variances)
+    judge = judge_figures(means, ratings, variances=variances)
     average = mean_rating_baseline([answer.ratings for answer in split.training.train], ratings)
     ceiling = rater_ceiling(means, ratings)
     recall = np.array([recalled(one.example.reference, one.example.candidate) for one in rated])
     return {
         "figures": {
-            "SRCC": found.spearman.value,
-            "Kendall": found.kendall.value,
-            "MAE of the mean": found.mae_mean.value,
-            "MAE of the variance": found.mae_variance.value,
+            "SRCC": judge.spearman.value,
+            "Kendall": judge.kendall.value,
+            "MAE of the mean": judge.mae_mean.value,
+            "MAE of the variance": judge.mae_variance.value,
         },
         "baselines": {
             "SRCC, words of the reference": judge_figures(recall, ratings).spearman.value,
@@ -122,31 +122,31 @@ def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Fig
 
 def recalled(reference: str, candidate: str) -> float:
     """The share of the reference's words that an answer has, each once; NaN without a reference."""
-    wanted = set(_WORD.findall(reference.lower()))
-    return len(wanted & set(_WORD.findall(candidate.lower()))) / len(wanted) if wanted else float("nan")
+    words = set(_WORD.findall(reference.lower()))
+    return len(words & set(_WORD.findall(candidate.lower()))) / len(words) if words else float("nan")
 
 
 def _of_music(split: TrainingSplit, predictions: Predictions) -> dict[str, Figures]:
-    found: dict[str, Figures] = {"figures": {}, "baselines": {}, "ceiling": {}}
+    figures: dict[str, Figures] = {"figures": {}, "baselines": {}, "ceiling": {}}
     for head in HEADS:
         pairs = [
             one for one in split.test if isinstance(one.example, ComparedPair) and one.example.votes.get(head)
         ]
         if pairs:
-            found["figures"] |= _of_pairs(head, pairs, predictions)
+            figures["figures"] |= _of_pairs(head, pairs, predictions)
             own = [one.only_raters(split.held_out_raters) for one in pairs]
             own = [one for one in own if one.example.votes.get(head)]
             if own:
                 logits, first, second = _columns(head, own, predictions)
-                found["figures"][f"{head} accuracy, held-out raters"] = accuracy(logits, first, second)
-            found["baselines"][f"{head} accuracy, one side always"] = _one_side(head, pairs)
-            found["ceiling"] |= _against_others(head, pairs, predictions)
+                figures["figures"][f"{head} accuracy, held-out raters"] = accuracy(logits, first, second)
+            figures["baselines"][f"{head} accuracy, one side always"] = _one_side(head, pairs)
+            figures["ceiling"] |= _against_others(head, pairs, predictions)
         clips = [
             one for one in split.test if isinstance(one.example, RatedClip) and one.example.ratings.get(head)
         ]
         if len(clips) >= _FEW:
-            found["figures"] |= _of_clips(head, clips, predictions)
-    return found
+            figures["figures"] |= _of_clips(head, clips, predictions)
+    return figures
 
 
 def _of_pairs(head: str, pairs: Sequence[TrainingExample], predictions: Predictions) -> Figures:
@@ -162,9 +162,9 @@ def _of_pairs(head: str, pairs: Sequence[TrainingExample], predictions: Predicti
 
 def accuracy(logits: FloatArray, first: FloatArray, second: FloatArray) -> float | None:
     """The share of votes for the side that a scorer prefers. None where nobody voted for a side of a scored pair."""
-    kept = np.isfinite(logits)
-    votes = float((first + second)[kept].sum())
-    right = np.where(logits > 0, first, np.where(logits < 0, second, (first + second) / 2))[kept].sum()
+    scored = np.isfinite(logits)
+    votes = float((first + second)[scored].sum())
+    right = np.where(logits > 0, first, np.where(logits < 0, second, (first + second) / 2))[scored].sum()
     return float(right) / votes if votes else None
 
 
@@ -194,8 +194,8 @@ def _against_others(head: str, pairs: Sequence[TrainingExample], predictions: Pr
     the model is. Single votes, which the other figures are of, are harder to foresee than a majority."""
     logits, _, _ = _columns(head, pairs, predictions)
     votes = [[vote.first for vote in one.example.votes[head]] for one in pairs]
-    given = np.array([[each.count(side) for side in (1.0, 0.0, 0.5)] for each in votes], dtype=np.float64)
-    ceiling = preference_ceiling(given, logits, resampling=_ONCE)
+    counts = np.array([[each.count(side) for side in (1.0, 0.0, 0.5)] for each in votes], dtype=np.float64)
+    ceiling = preference_ceiling(counts, logits, resampling=_ONCE)
     return {
         f"{head} accuracy, one rater against the others": ceiling.human.value,
         f"{head} accuracy, the model against the same": ceiling.model.value,
@@ -210,8 +210,8 @@ def _of_clips(head: str, clips: Sequence[TrainingExample], predictions: Predicti
 
 
 def _correlated(head: str, model: FloatArray, people: FloatArray) -> Figures:
-    kept = np.isfinite(model)
-    model, people = model[kept], people[kept]
+    scored = np.isfinite(model)
+    model, people = model[scored], people[scored]
     defined = len(model) >= _FEW and undefined_reason(model, people) is None
     measures = {"SRCC": spearman, "Kendall": kendall, "LCC": pearson}
     once = np.ones((1, len(model)))

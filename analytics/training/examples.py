@@ -70,15 +70,15 @@ class TrainingExample:
     def only_raters(self, raters: frozenset[str]) -> TrainingExample:
         return self._filter(lambda name: name in raters)
 
-    def _filter(self, wanted: Callable[[str], bool]) -> TrainingExample:
-        kept = {head: [wanted(name) for name in names] for head, names in self.raters.items()}
-        raters = {head: _some(self.raters[head], keep) for head, keep in kept.items()}
+    def _filter(self, counts: Callable[[str], bool]) -> TrainingExample:
+        masks = {head: [counts(name) for name in names] for head, names in self.raters.items()}
+        raters = {head: _some(self.raters[head], keep) for head, keep in masks.items()}
         field = "votes" if isinstance(self.example, ComparedPair) else "ratings"
         votes: Any = getattr(self.example, field)
         if isinstance(self.example, RatedAnswer):
-            votes = _some(votes, kept[""])
+            votes = _some(votes, masks[""])
         else:
-            votes = {head: own for head, values in votes.items() if (own := _some(values, kept[head]))}
+            votes = {head: own for head, values in votes.items() if (own := _some(values, masks[head]))}
         return replace(self, example=replace(self.example, **{field: votes}), raters=raters)
 
     @property
@@ -124,11 +124,11 @@ def _plain(example: Any) -> dict[str, Any]:
     """Sorted votes, without their order in time; clips by content, without paths."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(example), default=lambda path: ""))
     for name in ("ratings", "votes"):
-        said = plain.get(name)
-        if isinstance(said, dict):
-            plain[name] = {head: sorted(given, key=json.dumps) for head, given in said.items()}
-        elif said is not None:
-            plain[name] = sorted(said)
+        votes = plain.get(name)
+        if isinstance(votes, dict):
+            plain[name] = {head: sorted(own, key=json.dumps) for head, own in votes.items()}
+        elif votes is not None:
+            plain[name] = sorted(votes)
     return plain
 
 
@@ -151,9 +151,9 @@ def answer_example(
         strata=_strata(version),
     )
     same = [f"question+reference {one}" for one in question_and_reference(answer)]
-    asked = (f"question {text}",) if (text := normalized_text(answer.question)) else ()
+    words = (f"question {text}",) if (text := normalized_text(answer.question)) else ()
     links = (f"item {version.item.external_id}", *_clips([candidate]), *same)
-    return TrainingExample(answer, version.item_id, (candidate.pk,), {"": raters}, links, asked)
+    return TrainingExample(answer, version.item_id, (candidate.pk,), {"": raters}, links, words)
 
 
 def pair_example(first: Candidate, second: Candidate) -> TrainingExample:
@@ -194,8 +194,8 @@ def load_candidates(study: Study, ids: set[int]) -> dict[int, Candidate]:
         "system", "item_version__item", *clips
     )
     rows = rows.defer(*(f"{clip}__peaks" for clip in clips))
-    wanted = sorted(ids - {0})
-    parts = (wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE))
+    pks = sorted(ids - {0})
+    parts = (pks[start : start + _AT_ONCE] for start in range(0, len(pks), _AT_ONCE))
     return {row.pk: row for part in parts for row in rows.filter(pk__in=part)}
 
 
@@ -246,7 +246,7 @@ def _kind(link: str) -> str:
 
 
 def _some(values: Sequence[Any], keep: Sequence[bool]) -> tuple[Any, ...]:
-    return tuple(value for value, wanted in zip(values, keep, strict=True) if wanted)
+    return tuple(value for value, is_kept in zip(values, keep, strict=True) if is_kept)
 
 
 # Examples from counted votes, on whatever version of an item they were given.
@@ -259,14 +259,14 @@ def rated_answer_examples(study: Study, votes: Votes) -> list[TrainingExample]:
     """Answers in words, empty ones among them, and their ratings, brought from the question's scale to 1 to 5."""
     votes = votes.counted()
     shown = load_candidates(study, set(votes.units.candidate.tolist()))
-    found = []
+    examples = []
     for unit, rows in _by_unit(votes):
         candidate = shown.get(int(votes.units.candidate[unit]))
         if candidate is None or not candidate.is_words:
             continue
         ratings = tuple(_as_one_to_five(votes.value[rows], votes.question).tolist())
-        found.append(answer_example(candidate, ratings, _rater_names(votes, rows)))
-    return group_examples(found)
+        examples.append(answer_example(candidate, ratings, _rater_names(votes, rows)))
+    return group_examples(examples)
 
 
 def music_examples(study: Study, votes: Sequence[Votes]) -> list[TrainingExample]:
@@ -278,7 +278,7 @@ def music_examples(study: Study, votes: Sequence[Votes]) -> list[TrainingExample
 
 
 def _compared_pairs(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExample]:
-    found: dict[tuple[int, int], TrainingExample] = {}
+    pairs: dict[tuple[int, int], TrainingExample] = {}
     for head, own in _by_head(votes):
         units = own.units
         shown = load_candidates(study, {*units.candidate.tolist(), *units.other.tolist()})
@@ -287,29 +287,29 @@ def _compared_pairs(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingEx
             first, second = shown.get(pair[0]), shown.get(pair[1])
             if not (first and second and first.clip and second.clip):
                 continue
-            judged = found.get(pair) or pair_example(first, second)
-            found[pair] = judged.with_head(head, _pair_votes(own, rows), _rater_names(own, rows))
-    return found.values()
+            judged = pairs.get(pair) or pair_example(first, second)
+            pairs[pair] = judged.with_head(head, _pair_votes(own, rows), _rater_names(own, rows))
+    return pairs.values()
 
 
 def _rated_clips(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExample]:
-    found: dict[int, TrainingExample] = {}
+    clips: dict[int, TrainingExample] = {}
     for head, own in _by_head(votes):
         shown = load_candidates(study, set(own.units.candidate.tolist()))
         for unit, rows in _by_unit(own):
             candidate = shown.get(int(own.units.candidate[unit]))
             if candidate is None or candidate.clip is None:
                 continue
-            judged = found.get(candidate.pk) or clip_example(candidate)
+            judged = clips.get(candidate.pk) or clip_example(candidate)
             ratings = tuple(_as_one_to_five(own.value[rows], own.question).tolist())
-            found[candidate.pk] = judged.with_head(head, ratings, _rater_names(own, rows))
-    return found.values()
+            clips[candidate.pk] = judged.with_head(head, ratings, _rater_names(own, rows))
+    return clips.values()
 
 
 def _by_head(votes: Sequence[Votes]) -> list[tuple[str, Votes]]:
     """The votes that each head learns from, of questions of one kind."""
-    asked = {own.question.key: own for own in votes}
-    return [(head, asked[key].counted()) for key, head in heads_by_question(list(asked)).items()]
+    by_question = {own.question.key: own for own in votes}
+    return [(head, by_question[key].counted()) for key, head in heads_by_question(list(by_question)).items()]
 
 
 def _by_unit(votes: Votes) -> Iterable[tuple[int, np.ndarray[Any, Any]]]:
@@ -347,8 +347,8 @@ def pseudo_labelled_answers(study: Study, scorer: Scorer) -> list[TrainingExampl
     1 to 5. Raises TrainingError for scores on another scale."""
     scores = data_scores.load_scores(study, scorer)
     value = scores.values[:, _output(scores)]
-    kept = np.isfinite(value) & (scores.others == 0)
-    candidates, ratings = scores.candidates[kept], _as_ratings(value[kept], scorer)
+    usable = np.isfinite(value) & (scores.others == 0)
+    candidates, ratings = scores.candidates[usable], _as_ratings(value[usable], scorer)
     shown = load_candidates(study, set(candidates.tolist()))
     return [
         answer_example(shown[candidate], (rating,), (str(scorer),))
@@ -365,13 +365,13 @@ def pseudo_labelled_pairs(study: Study, scorer: Scorer) -> list[TrainingExample]
     shown = load_candidates(study, {*scores.candidates.tolist(), *scores.others.tolist()})
     heads = {head: scores.outputs.index(head) for head in HEADS if head in scores.outputs}
     heads = heads or {"alignment": _output(scores)}
-    found: dict[tuple[int, int], TrainingExample] = {}
+    pairs: dict[tuple[int, int], TrainingExample] = {}
     for head, column in heads.items():
         for first, second, lead in _leads(scores, scores.values[:, column], scorer, shown):
-            judged = found.get((first, second)) or pair_example(shown[first], shown[second])
+            judged = pairs.get((first, second)) or pair_example(shown[first], shown[second])
             vote = PairVote((np.sign(lead).item() + 1) / 2)
-            found[first, second] = judged.with_head(head, (vote,), (str(scorer),))
-    return list(found.values())
+            pairs[first, second] = judged.with_head(head, (vote,), (str(scorer),))
+    return list(pairs.values())
 
 
 def _leads(

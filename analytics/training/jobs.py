@@ -41,24 +41,24 @@ def start_training(
     plan: dict[str, Any] = {"repeats": repeats, "holdout_raters": holdout_raters, "split": split}
     if pseudo:
         plan["pseudo"] = [_scorer(study, name).digest for name in pseudo]
-    wanted = learned.validate_training_options(kind, options)
+    settings = learned.validate_training_options(kind, options)
     _refuse_plan(plan)
     trainable = catalogue.trainable(kind)
-    asked = [one.key for one in learnable(study, kind)]
-    if not asked:
+    questions = [one.key for one in learnable(study, kind)]
+    if not questions:
         raise InvalidInput.of_field(
             "kind", f"{kind} cannot learn from what this study asks.", _LEARNS_FROM[trainable.learns]
         )
     if trainable.learns_ratings:
-        plan["question"] = _question(kind, question or asked[0], asked)
+        plan["question"] = _question(kind, question or questions[0], questions)
     elif question:
         raise InvalidInput.of_field(
             "question", f"{kind} learns from all questions that it can learn from.", "Name none."
         )
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     job = jobs.enqueue(TRAINING_JOB, study=study, params={"model": kind}, actor=actor)
-    model = learned.add_version(study, kind, options=wanted, plan=plan, job=job)
-    audit.record("model.trained", actor=actor, study=study, subject=str(model), options=wanted, plan=plan)
+    model = learned.add_version(study, kind, options=settings, plan=plan, job=job)
+    audit.record("model.trained", actor=actor, study=study, subject=str(model), options=settings, plan=plan)
     return model
 
 
@@ -77,13 +77,13 @@ def _scorer(study: Study, name: str) -> Scorer:
     return run.scorer
 
 
-def _question(kind: str, wanted: str, asked: Sequence[str]) -> str:
-    if wanted not in asked:
-        names = ", ".join(asked)
+def _question(kind: str, question: str, questions: Sequence[str]) -> str:
+    if question not in questions:
+        names = ", ".join(questions)
         raise InvalidInput.of_field(
-            "question", f"{kind} cannot learn from a question {wanted!r}.", f"There is {names}."
+            "question", f"{kind} cannot learn from a question {question!r}.", f"There is {names}."
         )
-    return wanted
+    return question
 
 
 def _refuse_plan(plan: Mapping[str, Any]) -> None:

@@ -51,11 +51,11 @@ def ancestors(model: LearnedModel) -> list[Ancestor]:
     named += [
         Ancestor(one, "pseudo") for teacher in teachers for one in learned.versions_with_weights_of(teacher)
     ]
-    found: dict[int, Ancestor] = {}
+    by_version: dict[int, Ancestor] = {}
     for one in named:
         for version in (one.version, *_recorded_ancestors(one.version)):
-            found.setdefault(version.pk, Ancestor(version, one.by))
-    return list(found.values())
+            by_version.setdefault(version.pk, Ancestor(version, one.by))
+    return list(by_version.values())
 
 
 def refuse_leaks(
@@ -168,10 +168,10 @@ def _with_weights_of(name: str, kind: str) -> list[LearnedModel]:
 
 def _recorded_ancestors(start: LearnedModel) -> list[LearnedModel]:
     """The ancestors in a version's own training record; names without a study are of its own."""
-    found: list[LearnedModel] = []
+    recorded: list[LearnedModel] = []
     for name in start.record.get("ancestors", ()):
         slug, _slash, own = name.rpartition("/")
         kind, _space, number = own.rpartition(" ")
         versions = LearnedModel.objects.filter(kind=kind, number=number, scorer__isnull=False)
-        found += versions.filter(study__slug=slug or start.study.slug).select_related("study")
-    return found
+        recorded += versions.filter(study__slug=slug or start.study.slug).select_related("study")
+    return recorded

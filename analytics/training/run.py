@@ -131,15 +131,15 @@ def over_repeats(figures: Sequence[Mapping[str, float | None]]) -> dict[str, dic
     """By name the mean of a figure, its standard deviation over repeats (n - 1; None for one) and how many there are.
     A figure that is undefined in a repeat is left out there; undefined in all, its mean is None."""
     names = list(dict.fromkeys(name for each in figures for name in each))
-    found: dict[str, dict[str, float | int | None]] = {}
+    summary: dict[str, dict[str, float | int | None]] = {}
     for name in names:
         values = [value for each in figures if (value := each.get(name)) is not None]
-        found[name] = {
+        summary[name] = {
             "mean": statistics.fmean(values) if values else None,
             "sd": statistics.stdev(values) if len(values) > 1 else None,
             "n": len(values),
         }
-    return found
+    return summary
 
 
 def hardware() -> dict[str, Any]:
@@ -483,11 +483,11 @@ def _begin(folder: Path, sha256: str) -> None:
     _write(made_from, sha256)
 
 
-def _replace(place: Path, made: Path) -> None:
+def _replace(place: Path, source: Path) -> None:
     """Put a copy of a folder in its place, whole or not at all."""
     beside = place.with_name(f"{place.name}.new")
     shutil.rmtree(beside, ignore_errors=True)
-    shutil.copytree(made, beside)
+    shutil.copytree(source, beside)
     shutil.rmtree(place, ignore_errors=True)
     os.replace(beside, place)
 

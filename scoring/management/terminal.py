@@ -25,8 +25,8 @@ _LINE_WIDTH = 79
 class ProgressLine:
     """A thread with a database connection of its own: the work goes on in the main one, or in a worker."""
 
-    def __init__(self, tell: Callable[[], str], stream: OutputWrapper, *, shown: bool) -> None:
-        self._tell_now, self._stream, self._over = tell, stream, threading.Event()
+    def __init__(self, describe: Callable[[], str], stream: OutputWrapper, *, shown: bool) -> None:
+        self._tell_now, self._stream, self._over = describe, stream, threading.Event()
         self._thread = threading.Thread(target=self._tell, daemon=True) if shown else None
 
     def __enter__(self) -> ProgressLine:
@@ -111,12 +111,12 @@ def add_scorer_options(parser: CommandParser) -> None:
     parser.add_argument("--prompts", type=Path, metavar="FILE.toml", help="ask in these words instead")
 
 
-def parse_scorer_options(given: dict[str, Any]) -> dict[str, Any]:
+def parse_scorer_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """Raises CommandError."""
-    options: dict[str, Any] = {name: given[name] for name in SHORTHANDS if given[name] is not None}
-    options |= parse_option_pairs(given["option"])
-    if given["prompts"]:
-        options["prompts"] = read_prompts(given["prompts"])
+    options: dict[str, Any] = {name: arguments[name] for name in SHORTHANDS if arguments[name] is not None}
+    options |= parse_option_pairs(arguments["option"])
+    if arguments["prompts"]:
+        options["prompts"] = read_prompts(arguments["prompts"])
     return options
 
 

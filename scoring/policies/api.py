@@ -89,9 +89,9 @@ class HintsView(APIView):
     def patch(self, request: Request, slug: str) -> Response:
         """Show raters what a scorer says, or nothing. What they have at hand stays as they first saw it."""
         study = access.managed_study(request.user, slug)
-        wanted = {**rules.as_json(study.rules), **HintsIn.parsed(request.data)}
+        settings = {**rules.as_json(study.rules), **HintsIn.parsed(request.data)}
         changed = hints.set_rule(
-            study, actor=request.user, scorer=wanted["scorer"], withheld=wanted["withheld"]
+            study, actor=request.user, scorer=settings["scorer"], withheld=settings["withheld"]
         )
         return Response(_hints_body(changed))
 
@@ -167,10 +167,10 @@ def _hints_body(study: Study) -> dict[str, Any]:
 
 
 def _prescore_body(study: Study) -> dict[str, Any]:
-    there = study.rules.get("prescore", [])
+    entries = study.rules.get("prescore", [])
     rows = [
         {"number": number, "scorer": one["metric"], "options": one["options"]}
-        for number, one in enumerate(there)
+        for number, one in enumerate(entries)
     ]
     return {"results": rows}
 

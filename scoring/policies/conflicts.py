@@ -182,9 +182,9 @@ def conflict_query(study: Study, rule: FlagRule) -> RuleQuery | None:
         # A probability is undecided at a half, a difference at nothing.
         middle = predictions.preference_threshold(scorer)
         params |= {"middle": middle, "reach": 0.5 if middle else 1.0, "how": "sides"}
-        asked = _questions(study, rule["question"], pairs=True)[:1]
+        questions = _questions(study, rule["question"], pairs=True)[:1]
         return _preference_query(
-            _VOTED + _BY_PAIR + _PREFERENCE_CONFLICTS, [(one, rule["output"]) for one in asked], params
+            _VOTED + _BY_PAIR + _PREFERENCE_CONFLICTS, [(one, rule["output"]) for one in questions], params
         )
     has_heads = scorer.key in predictions.LOG_ODDS_SCORERS
     if has_heads and (compared := _questions_by_head(study, rule, pairs=True)):
@@ -201,31 +201,31 @@ def conflict_query(study: Study, rule: FlagRule) -> RuleQuery | None:
 
 
 def _preference_query(
-    ctes: str, asked: Sequence[_QuestionOutput], params: Mapping[str, Any]
+    ctes: str, compared: Sequence[_QuestionOutput], params: Mapping[str, Any]
 ) -> RuleQuery | None:
-    rows = [(pk, one.spec.key, output) for one, output in asked for pk in one.ids]
+    rows = [(pk, one.spec.key, output) for one, output in compared for pk in one.ids]
     columns = dict(zip(("questions", "keys", "outputs"), map(list, zip(*rows, strict=True)), strict=False))
     return RuleQuery(ctes, {**params, **columns}) if rows else None
 
 
 def _questions_by_head(study: Study, rule: FlagRule, *, pairs: bool) -> list[_QuestionOutput]:
     """Questions of one kind, each with the head that is about it, or those that the rule names."""
-    all_asked, wanted = _questions(study, "", pairs=pairs), rule["output"]
+    all_asked, output = _questions(study, "", pairs=pairs), rule["output"]
     heads = heads_by_question([one.spec.key for one in all_asked])
-    asked = [one for one in all_asked if rule["question"] in ("", one.spec.key)]
-    if wanted == _DEFAULT_OUTPUT:
-        return [(one, heads[one.spec.key]) for one in asked if one.spec.key in heads]
-    own = [one for one in asked if heads.get(one.spec.key) == wanted]
-    return [(one, wanted) for one in (own or asked)[:1]]
+    questions = [one for one in all_asked if rule["question"] in ("", one.spec.key)]
+    if output == _DEFAULT_OUTPUT:
+        return [(one, heads[one.spec.key]) for one in questions if one.spec.key in heads]
+    own = [one for one in questions if heads.get(one.spec.key) == output]
+    return [(one, output) for one in (own or questions)[:1]]
 
 
 def _rating_query(
     study: Study, scorer: Scorer, compared: _QuestionOutput, params: Mapping[str, Any]
 ) -> RuleQuery | None:
-    asked, output = compared
-    params = {**params, "output": output, "questions": list(asked.ids), "question": asked.spec.key}
+    question, output = compared
+    params = {**params, "output": output, "questions": list(question.ids), "question": question.spec.key}
     if scorer.key in predictions.PROBABILITY_SCORERS:
-        least, most = scale_range(asked.spec)
+        least, most = scale_range(question.spec)
         return RuleQuery(
             _RATED + _BY_SCALE + _RATING_CONFLICTS, {**params, "least": least, "most": most, "how": "scale"}
         )

@@ -54,9 +54,9 @@ def eligible_scorers(study: Study) -> list[Scorer]:
     """The scorer versions that have scored this study and say something of what it asks, the newest first."""
     protocol = load_protocol(study.protocol_version_id).spec
     run = Q(runs__in=ScoringRun.objects.filter(study=study))
-    found = Scorer.objects.filter(run | Q(learned_models__study=study)).distinct().order_by("-pk")
+    scorers = Scorer.objects.filter(run | Q(learned_models__study=study)).distinct().order_by("-pk")
     learned_one = learned.learned_questions(study)
-    return [one for one in found if Predictor(one, protocol, learned_one.get(one.pk, "")).questions]
+    return [one for one in scorers if Predictor(one, protocol, learned_one.get(one.pk, "")).questions]
 
 
 def sweep() -> int:
@@ -109,19 +109,21 @@ def _tasks_without_hint(study: Study, scorer: Scorer, *, after: int) -> dict[int
 
 def _hints_for(predictor: Predictor, tasks: dict[int, list[int]]) -> dict[int, dict[str, Any]]:
     values = _score_values(predictor.scorer, {one for slots in tasks.values() for one in slots})
-    said = {pk: predictor.predict(slots, values) for pk, slots in tasks.items()}
+    predictions = {pk: predictor.predict(slots, values) for pk, slots in tasks.items()}
     return {
-        pk: {"scorer": str(predictor.scorer), "answers": answers} for pk, answers in said.items() if answers
+        pk: {"scorer": str(predictor.scorer), "answers": answers}
+        for pk, answers in predictions.items()
+        if answers
     }
 
 
 def _score_values(scorer: Scorer, candidates: set[int]) -> ScoreValues:
-    found: defaultdict[tuple[int, int], dict[str, float]] = defaultdict(dict)
+    by_pair: defaultdict[tuple[int, int], dict[str, float]] = defaultdict(dict)
     scores = Score.objects.filter(scorer=scorer, candidate__in=candidates)
     for candidate, other, output, value in scores.values_list("candidate_id", "other_id", "output", "value"):
         if value is not None:
-            found[candidate, other or 0][output] = value
-    return found
+            by_pair[candidate, other or 0][output] = value
+    return by_pair
 
 
 def _check_scorer(study: Study, name: str) -> None:

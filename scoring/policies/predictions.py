@@ -143,10 +143,10 @@ class Predictor:
 def outputs_by_question(scorer: Scorer, questions: Sequence[str], outputs: Collection[str]) -> dict[str, str]:
     """By question, among those of one kind that a study asks, the output that is about it, where there is one."""
     if scorer.key in LOG_ODDS_SCORERS:
-        found = heads_by_question(questions)
+        by_question = heads_by_question(questions)
     else:
-        found = {one: name for one in questions if (name := output_of_question(one, outputs))}
-    return {question: name for question, name in found.items() if name in outputs}
+        by_question = {one: name for one in questions if (name := output_of_question(one, outputs))}
+    return {question: name for question, name in by_question.items() if name in outputs}
 
 
 def output_of_question(question: str, outputs: Collection[str]) -> str | None:

@@ -188,15 +188,15 @@ def _evidence(study: Study, scorer: Scorer) -> _Evidence:
     ]
     keys = list(dict.fromkeys(spec.key for _, spec in questions))
     about = outputs_by_question(scorer, keys, outputs - {VARIANCE})
-    asked = [(pk, spec, about[spec.key]) for pk, spec in questions if spec.key in about]
+    compared = [(pk, spec, about[spec.key]) for pk, spec in questions if spec.key in about]
     if of_pairs:
-        return _evidence_from_pairs(scorer, asked) if asked else _Evidence()
-    return _evidence_from_ratings(scorer, asked, foretells_variance=VARIANCE in outputs)
+        return _evidence_from_pairs(scorer, compared) if compared else _Evidence()
+    return _evidence_from_ratings(scorer, compared, foretells_variance=VARIANCE in outputs)
 
 
-def _evidence_from_pairs(scorer: Scorer, asked: Sequence[_QuestionOutput]) -> _Evidence:
+def _evidence_from_pairs(scorer: Scorer, compared: Sequence[_QuestionOutput]) -> _Evidence:
     middle = preference_threshold(scorer)
-    params = {**_columns(scorer, asked), "middle": middle, "unit": None}
+    params = {**_columns(scorer, compared), "middle": middle, "unit": None}
     if not reads_pairs(scorer.key):
         margins = _MARGIN_OF_SINGLE_SCORES + _LOGISTIC_OF_MARGIN
         params["unit"] = 1.0 if scorer.key in LOG_ODDS_SCORERS else None
@@ -210,23 +210,23 @@ def _evidence_from_pairs(scorer: Scorer, asked: Sequence[_QuestionOutput]) -> _E
 
 
 def _evidence_from_ratings(
-    scorer: Scorer, asked: Sequence[_QuestionOutput], *, foretells_variance: bool
+    scorer: Scorer, compared: Sequence[_QuestionOutput], *, foretells_variance: bool
 ) -> _Evidence:
     placed = _ON_SCALE if scorer.key in PROBABILITY_SCORERS else _BY_RANK
     ctes = (_UNCERTAINTY_BY_VARIANCE if foretells_variance else _NO_UNCERTAINTY) + (
-        _QUESTIONS + _RATED.format(placed=placed) if asked else _NO_DISAGREEMENT
+        _QUESTIONS + _RATED.format(placed=placed) if compared else _NO_DISAGREEMENT
     )
-    params = _columns(scorer, asked)
-    return _Evidence(ctes, params, uncertainty=foretells_variance, disagreement=bool(asked))
+    params = _columns(scorer, compared)
+    return _Evidence(ctes, params, uncertainty=foretells_variance, disagreement=bool(compared))
 
 
-def _columns(scorer: Scorer, asked: Sequence[_QuestionOutput]) -> dict[str, Any]:
-    scales = [(0.0, 1.0) if spec.kind == "preference" else scale_range(spec) for _, spec, _ in asked]
+def _columns(scorer: Scorer, compared: Sequence[_QuestionOutput]) -> dict[str, Any]:
+    scales = [(0.0, 1.0) if spec.kind == "preference" else scale_range(spec) for _, spec, _ in compared]
     return {
         "scorer": scorer.pk,
-        "questions": [pk for pk, _, _ in asked],
-        "keys": [spec.key for _, spec, _ in asked],
-        "outputs": [output for _, _, output in asked],
+        "questions": [pk for pk, _, _ in compared],
+        "keys": [spec.key for _, spec, _ in compared],
+        "outputs": [output for _, _, output in compared],
         "least": [least for least, _ in scales],
         "most": [most for _, most in scales],
     }

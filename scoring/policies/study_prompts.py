@@ -33,7 +33,7 @@ def set_prompts(
     prompts.pop(family, None)
     if definition is not None:
         prompts[family] = dict(definition)
-    return save_study_rule(study, "prompts", prompts, actor=actor, told=sorted(prompts))
+    return save_study_rule(study, "prompts", prompts, actor=actor, logged=sorted(prompts))
 
 
 def prompt_families() -> list[str]:

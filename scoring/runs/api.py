@@ -150,8 +150,8 @@ class RunsView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The scoring runs of a study, newest first."""
         study = access.managed_study(request.user, slug)
-        found = ScoringRun.objects.filter(study=study).select_related("study", "scorer", "created_by")
-        return Response(paging.page(request, found, RunOut, newest_first=True))
+        rows = ScoringRun.objects.filter(study=study).select_related("study", "scorer", "created_by")
+        return Response(paging.page(request, rows, RunOut, newest_first=True))
 
     @operation("start_scoring_run", RunOut, 400, 403, 404, 409, status=202, request=RunIn)
     def post(self, request: Request, slug: str) -> Response:
@@ -211,6 +211,6 @@ class ScoresView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """What scorers said of a study's candidates. Raters never see it."""
         study = access.managed_study(request.user, slug)
-        asked = ScoresIn.parsed(request.query_params.dict())
-        found = results.study_scores(study, scorer=asked.get("scorer", ""))
-        return Response(paging.page(request, found, ScoreOut, query=ScoresIn))
+        query = ScoresIn.parsed(request.query_params.dict())
+        rows = results.study_scores(study, scorer=query.get("scorer", ""))
+        return Response(paging.page(request, rows, ScoreOut, query=ScoresIn))

@@ -142,10 +142,12 @@ _DIGEST_LENGTH = 64
 
 def study_scores(study: Study, *, scorer: str = "") -> QuerySet[Any]:
     """A study's scores, with the names of what they are about; of one scorer, by name or by a version's digest."""
-    found = Score.objects.filter(candidate__item_version__item__study=study)
+    scores = Score.objects.filter(candidate__item_version__item__study=study)
     if scorer:
-        found = found.filter(**{"scorer__digest" if len(scorer) == _DIGEST_LENGTH else "scorer__key": scorer})
-    return found.annotate(
+        scores = scores.filter(
+            **{"scorer__digest" if len(scorer) == _DIGEST_LENGTH else "scorer__key": scorer}
+        )
+    return scores.annotate(
         key=F("scorer__key"),
         digest=F("scorer__digest"),
         item=F("candidate__item_version__item__external_id"),

@@ -40,17 +40,17 @@ def load_examples(run: ScoringRun, rows: Sequence[int]) -> LoadedExamples:
         "candidate__item_version__reference_clip",
         "other__clip",
     )
-    wanted = ScoringRow.objects.filter(pk__in=rows).select_related(*clips)
-    found = list(wanted.defer(*(f"{clip}__peaks" for clip in clips)).order_by("pk"))
-    there = set() if run.again else _already_scored(run, found)
+    query = ScoringRow.objects.filter(pk__in=rows).select_related(*clips)
+    scoring_rows = list(query.defer(*(f"{clip}__peaks" for clip in clips)).order_by("pk"))
+    scored = set() if run.again else _already_scored(run, scoring_rows)
     loaded, entry = LoadedExamples(), registry.entry(run.metric)
-    for row in found:
-        if (row.candidate_id, row.other_id) in there:
+    for row in scoring_rows:
+        if (row.candidate_id, row.other_id) in scored:
             loaded.scored.append(row.pk)
-        elif isinstance(made := _example(row, entry), Example):
-            loaded.examples.append(made)
+        elif isinstance(example := _example(row, entry), Example):
+            loaded.examples.append(example)
         else:
-            loaded.faults.append(Outcome(row.pk, fault=made))
+            loaded.faults.append(Outcome(row.pk, fault=example))
     return loaded
 
 
@@ -168,10 +168,10 @@ def create_rows(run: ScoringRun, scorer: Scorer) -> bool:
         values |= {"no_sound": NO_SOUND, "no_text": NO_TEXT}
         cursor.execute(_INSERT.replace("{read}", read), values)
         n_rows, n_failed = cursor.fetchone()
-    wanted = ScoringRun.objects.filter(pk=run.pk, scorer=None, state__in=ScoringRun.UNFINISHED)
+    waiting = ScoringRun.objects.filter(pk=run.pk, scorer=None, state__in=ScoringRun.UNFINISHED)
     # Running, since a queued run that has rows is one to be retried.
     begun = {"state": ScoringRun.State.RUNNING, "scorer": scorer, "n_rows": n_rows, "n_failed": n_failed}
-    if not wanted.update(**begun):
+    if not waiting.update(**begun):
         transaction.set_rollback(True)  # cancelled meanwhile
         return False
     SCORING.finish_if_settled(run.pk)

@@ -85,10 +85,10 @@ def validate_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> 
     return {name: value for name, value in part.items() if value}
 
 
-def check_storable(given: Any, *, field: str) -> None:
+def check_storable(nested: Any, *, field: str) -> None:
     """Strings that JSON can hold and the database cannot. Not by recursion: it may be nested as deep as somebody
     likes."""
-    left = [given]
+    left = [nested]
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
@@ -100,8 +100,8 @@ def check_storable(given: Any, *, field: str) -> None:
             raise InvalidInput.of_field(field, message, "Take the character out.")
 
 
-def _validate_names(given: Any, field: str, problems: list[FieldProblem]) -> list[str]:
-    names = [given] if isinstance(given, str) else given or []
+def _validate_names(value: Any, field: str, problems: list[FieldProblem]) -> list[str]:
+    names = [value] if isinstance(value, str) else value or []
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         problems.append(FieldProblem(field, "must be a list of names"))
         return []
@@ -110,20 +110,20 @@ def _validate_names(given: Any, field: str, problems: list[FieldProblem]) -> lis
 
 def _unknown_systems(study: Study, names: Sequence[str]) -> list[FieldProblem]:
     rows = System.objects.filter(study=study, role=System.Role.JUDGED).order_by("name")
-    there = list(rows.values_list("name", flat=True))
+    known = list(rows.values_list("name", flat=True))
     return [
-        FieldProblem("filter.systems", f"There is no system {name!r} in this study.", _available(there))
+        FieldProblem("filter.systems", f"There is no system {name!r} in this study.", _available(known))
         for name in names
-        if name not in there
+        if name not in known
     ]
 
 
 def _unknown_items(study: Study, names: Sequence[str]) -> list[FieldProblem]:
-    there = set(existing_values(study.items.all(), "external_id", names))
+    known = set(existing_values(study.items.all(), "external_id", names))
     return [
         FieldProblem("filter.items", f"There is no item {name!r} in this study.")
         for name in names
-        if name not in there
+        if name not in known
     ]
 
 
@@ -133,11 +133,11 @@ def _unknown_strata(study: Study, strata: Mapping[str, Sequence[str]]) -> list[F
         # As text, which is how a run compares it; and a key may be one that Django's lookups would take apart.
         stratum = Func("strata", Value(key), function="jsonb_extract_path_text", output_field=TextField())
         rows = study.items.annotate(stratum=stratum).filter(stratum__isnull=False)
-        there = sorted(rows.order_by().values_list("stratum", flat=True).distinct())
+        known = sorted(rows.order_by().values_list("stratum", flat=True).distinct())
         problems += [
-            FieldProblem(f"filter.strata.{key}", f"No item has {key} {value!r}.", _available(there))
+            FieldProblem(f"filter.strata.{key}", f"No item has {key} {value!r}.", _available(known))
             for value in values
-            if value not in there
+            if value not in known
         ]
     return problems
 

@@ -236,5 +236,5 @@ def validate_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def training_recipe(name: str) -> TrainingRecipe:
     module, _, function = trainable(name).trains.partition(":")
-    found: TrainingRecipe = getattr(import_module(module), function)
-    return found
+    recipe: TrainingRecipe = getattr(import_module(module), function)
+    return recipe

@@ -52,23 +52,23 @@ class CheckpointStore:
 
     def restore(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
         """Everything back in its place, and where the training stood; None where it is to begin."""
-        found = self._read(self._resume)
-        if found is None or self._read(self._best) is None:
+        stored = self._read(self._resume)
+        if stored is None or self._read(self._best) is None:
             return None
-        _restore(module, found["weights"])
-        optimizer.load_state_dict(found["optimizer"])
-        torch.set_rng_state(found["drawn"])
+        _restore(module, stored["weights"])
+        optimizer.load_state_dict(stored["optimizer"])
+        torch.set_rng_state(stored["drawn"])
         # A training runs on one GPU; the host that goes on with it may have fewer than the one that began, or more.
-        for device, drawn in zip(range(torch.cuda.device_count()), found["drawn_on_gpus"], strict=False):
+        for device, drawn in zip(range(torch.cuda.device_count()), stored["drawn_on_gpus"], strict=False):
             torch.cuda.set_rng_state(drawn, device)
-        at: dict[str, Any] = found["at"]
+        at: dict[str, Any] = stored["at"]
         return at
 
     def restore_best(self, module: torch.nn.Module) -> None:
-        found = self._read(self._best)
-        if found is None:
+        stored = self._read(self._best)
+        if stored is None:
             raise FileNotFoundError(f"{self._best} was removed while the training went on.")
-        _restore(module, found["weights"])
+        _restore(module, stored["weights"])
 
     def clear(self) -> None:
         for file in (self._resume, self._best):
@@ -77,8 +77,8 @@ class CheckpointStore:
     def _read(self, file: Path) -> dict[str, Any] | None:
         if not file.is_file():
             return None
-        found: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
-        return found if found["fingerprint"] == self._fingerprint else None
+        stored: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        return stored if stored["fingerprint"] == self._fingerprint else None
 
 
 def _save_atomically(file: Path, content: Mapping[str, Any]) -> None:
@@ -125,5 +125,5 @@ def load_trained_model(work: Path, *, fingerprint: str) -> TrainedModel | None:
     """The result of this training where it has ended before; None where it has not."""
     if not (work / _RECORD).is_file() or not (work / _MODEL).is_dir():
         return None
-    found = json.loads((work / _RECORD).read_text(encoding="utf-8"))
-    return TrainedModel(work / _MODEL, found["record"]) if found["fingerprint"] == fingerprint else None
+    stored = json.loads((work / _RECORD).read_text(encoding="utf-8"))
+    return TrainedModel(work / _MODEL, stored["record"]) if stored["fingerprint"] == fingerprint else None

@@ -172,11 +172,11 @@ _ONLY_QUESTION_HEAD = "musicality"
 def heads_by_question(questions: Sequence[str]) -> dict[str, str]:
     """The head of each question that has one, in the order of HEADS, from the keys of all questions of one kind
     (preferences, or ratings) that a study asks. A head has one question: that of its own name before others."""
-    found = {}
+    by_question = {}
     for head in HEADS:
         about = [one for one in questions if one in _HEAD_QUESTIONS[head]]
         if own := [one for one in questions if one == head] or about:
-            found[own[0]] = head
-    if not found and len(questions) == 1:
+            by_question[own[0]] = head
+    if not by_question and len(questions) == 1:
         return {questions[0]: _ONLY_QUESTION_HEAD}
-    return found
+    return by_question

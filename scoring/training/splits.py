@@ -49,10 +49,10 @@ def split_by_group(rows: Sequence[G], *, seed: int, shares: Shares | None = None
     dev and test are empty only where their share is nothing or there are fewer groups than parts.
     """
     part = assign_parts(_strata_of_groups(rows), seed=seed, shares=shares or Shares())
-    found: dict[str, list[G]] = {name: [] for name in PARTS}
+    by_part: dict[str, list[G]] = {name: [] for name in PARTS}
     for row in rows:
-        found[part[row.group]].append(row)
-    return Split(found["train"], found["dev"], found["test"])
+        by_part[part[row.group]].append(row)
+    return Split(by_part["train"], by_part["dev"], by_part["test"])
 
 
 def assign_parts(strata: Mapping[str, tuple[str, ...]], *, seed: int, shares: Shares) -> dict[str, str]:
@@ -148,13 +148,15 @@ def _strata_of_groups(rows: Iterable[Grouped]) -> dict[str, tuple[str, ...]]:
 
 def _fold_small_strata(strata: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, ...], list[str]]:
     """The groups by stratum, small strata folded into what they are a part of: first their first key, at last all."""
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    by_stratum: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for group, values in strata.items():
-        found[values].append(group)
-    for depth in range(max(map(len, found), default=0), 0, -1):
-        for stratum in [one for one in found if len(one) == depth and len(found[one]) < _FEWEST_GROUPS]:
-            found[stratum[:-1]].extend(found.pop(stratum))
-    return found
+        by_stratum[values].append(group)
+    for depth in range(max(map(len, by_stratum), default=0), 0, -1):
+        for stratum in [
+            one for one in by_stratum if len(one) == depth and len(by_stratum[one]) < _FEWEST_GROUPS
+        ]:
+            by_stratum[stratum[:-1]].extend(by_stratum.pop(stratum))
+    return by_stratum
 
 
 def _cuts(n: int, shares: Shares, offset: float) -> tuple[int, int]:
@@ -168,7 +170,7 @@ def _cuts(n: int, shares: Shares, offset: float) -> tuple[int, int]:
 def _fill_empty_parts(part: dict[str, str], *, seed: int, shares: Shares) -> None:
     """With few groups the rounding can leave a part with nothing: then it gets the last of train."""
     for name in ("test", "dev"):
-        train = [group for group, given in part.items() if given == "train"]
+        train = [group for group, own in part.items() if own == "train"]
         if getattr(shares, name) and name not in part.values() and len(train) > 1:
             part[max(train, key=lambda group: stable_hash(seed, "group", group))] = name
 
@@ -214,15 +216,15 @@ def refuse_leakage(split: Split[T], links: LeakageKeys[T]) -> None:
 
     links: kinds of things that may not ("clip", "prompt"), each with those of one row.
     """
-    told = [
+    leaks = [
         f"{_count_phrase(len(leaked), kind)} in two splits: {_name_list(leaked)}"
         for kind, of in links.items()
         if (leaked := _leaked(split, of))
     ]
-    if told:
+    if leaks:
         raise TrainingError(
             "leak",
-            "; ".join(told) + ". What a model is tested on it must not have learned from: "
+            "; ".join(leaks) + ". What a model is tested on it must not have learned from: "
             "put whatever shares a question, a prompt or a clip into one group, and split by groups.",
         )
 

@@ -222,8 +222,8 @@ class WritersView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The writers that a study has set up, retired ones too."""
         study = access.managed_study(request.user, slug)
-        found = Writer.objects.filter(study=study).select_related("system")
-        return Response(paging.page(request, found, WriterOut))
+        rows = Writer.objects.filter(study=study).select_related("system")
+        return Response(paging.page(request, rows, WriterOut))
 
     @operation("add_writer", WriterOut, 400, 403, 404, status=201, request=WriterIn)
     def post(self, request: Request, slug: str) -> Response:
@@ -273,22 +273,22 @@ class TextsView(APIView):
         """Texts and answers that were written elsewhere, all or nothing; what is there already is passed over."""
         study = access.managed_study(request.user, slug)
         body = TextsIn.parsed(request.data)
-        taken = text_files.import_uploaded_texts(
+        imported = text_files.import_uploaded_texts(
             study,
             body["file"],
             allowing=ImportPermissions(body["anew"], body["judged"], body["new_systems"]),
             publishes=body["publishes"],
             actor=request.user,
         )
-        return Response(TakenInOut(taken).data, status=202)
+        return Response(TakenInOut(imported).data, status=202)
 
 
 class DraftOutcomesView(APIView):
     @operation("draft_outcomes", DraftOutcomesOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """What became of the drafts that models wrote for experts, by writer and field."""
-        found = draft_requests.draft_outcomes(access.managed_study(request.user, slug))
-        return Response({"results": DraftOutcomeOut(found, many=True).data})
+        rows = draft_requests.draft_outcomes(access.managed_study(request.user, slug))
+        return Response({"results": DraftOutcomeOut(rows, many=True).data})
 
 
 # ── views of writing runs ──
@@ -299,9 +299,9 @@ class WritingRunsView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """What writers wrote for a study's items, the newest run first. Drafts for cases are with the cases."""
         study = access.managed_study(request.user, slug)
-        found = WritingRun.objects.filter(study=study).exclude(purpose=WritingRun.Purpose.DRAFTS)
-        found = found.select_related("study", "writer")
-        return Response(paging.page(request, found, WritingRunOut, newest_first=True))
+        rows = WritingRun.objects.filter(study=study).exclude(purpose=WritingRun.Purpose.DRAFTS)
+        rows = rows.select_related("study", "writer")
+        return Response(paging.page(request, rows, WritingRunOut, newest_first=True))
 
 
 class WritingRunView(APIView):
@@ -420,6 +420,9 @@ def _draft_writer(case: ReviewCase, writer_id: int) -> Writer:
 
 
 def _drafts_body(case: ReviewCase) -> dict[str, Any]:
-    found = case.drafts.filter(item_version_id=case.item_version_id).order_by("-pk")
+    drafts_of_case = case.drafts.filter(item_version_id=case.item_version_id).order_by("-pk")
     writers = draft_requests.writers_for(case)
-    return {"results": DraftOut(found, many=True).data, "writers": DraftWriterOut(writers, many=True).data}
+    return {
+        "results": DraftOut(drafts_of_case, many=True).data,
+        "writers": DraftWriterOut(writers, many=True).data,
+    }

@@ -68,8 +68,8 @@ def text_of(written: str, **facts: Any) -> Text | ExampleError:
 
 def write_batch(writer: Writer, requests: Sequence[WritingRequest]) -> dict[int, Text | ExampleError]:
     """The result of every request, by its key. Raises SetupError: that concerns all of them."""
-    found = call_with_bisection(writer.write, requests, broken=_error_of)
-    return {request.key: outcome for request, outcome in zip(requests, found, strict=True)}
+    outcomes = call_with_bisection(writer.write, requests, broken=_error_of)
+    return {request.key: outcome for request, outcome in zip(requests, outcomes, strict=True)}
 
 
 def _error_of(request: WritingRequest, fault: Fault) -> Text | ExampleError:

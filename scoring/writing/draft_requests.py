@@ -53,10 +53,10 @@ def request_automatic_drafts(case: ReviewCase, *, actor: User | None) -> list[Dr
     """
     if case.state == ReviewCase.State.RESOLVED:
         return []
-    asked = Draft.objects.filter(case=case, item_version_id=case.item_version_id)
-    had = set(asked.values_list("field", "writer"))
-    wanted = [writer for writer in writers_for(case) if writer.drafts]
-    new = [writer for writer in wanted if (writer.writes, writer.name) not in had]
+    requested = Draft.objects.filter(case=case, item_version_id=case.item_version_id)
+    had = set(requested.values_list("field", "writer"))
+    automatic = [writer for writer in writers_for(case) if writer.drafts]
+    new = [writer for writer in automatic if (writer.writes, writer.name) not in had]
     return [_create_draft_run(case, writer, actor=actor, note="") for writer in new]
 
 
@@ -87,10 +87,10 @@ def writers_for(case: ReviewCase) -> list[Writer]:
 
 def draft_outcomes(study: Study) -> list[DraftOutcomes]:
     """The outcomes of all drafts of a study, by writer and field."""
-    found = Draft.objects.filter(case__study=study).values("writer", "field")
+    grouped = Draft.objects.filter(case__study=study).values("writer", "field")
     outcomes = (*Draft.State.values, drafts.LATE)
     counts = {str(outcome): Count("pk", filter=Q(outcome=outcome)) for outcome in outcomes}
-    rows = found.alias(outcome=drafts.OUTCOME).annotate(**counts).order_by("field", "writer")
+    rows = grouped.alias(outcome=drafts.OUTCOME).annotate(**counts).order_by("field", "writer")
     return [DraftOutcomes(**row) for row in rows.values("writer", "field", *counts)]
 
 

@@ -113,8 +113,8 @@ class Wording:
     @property
     def digest(self) -> str:
         """Names these words, whatever is said of their source."""
-        said = json.dumps([self.system, self.ask], ensure_ascii=False)
-        return hashlib.sha256(said.encode()).hexdigest()
+        words = json.dumps([self.system, self.ask], ensure_ascii=False)
+        return hashlib.sha256(words.encode()).hexdigest()
 
     def filled(self, fields: Mapping[str, str]) -> str:
         """The question about one item. A line whose placeholders all have nothing to stand for is left out. Raises
@@ -144,9 +144,9 @@ def wording_of(writes: str, definition: Mapping[str, Any] | None) -> Wording:
     return Wording(writes, system, prompts.questions[ASK][writes], source)
 
 
-def placeholders(ask: str) -> frozenset[str]:
+def placeholders(wording: str) -> frozenset[str]:
     """The item's fields that a question asks for."""
-    return frozenset(FIELDS) & frozenset(PLACEHOLDER.findall(ask))
+    return frozenset(FIELDS) & frozenset(PLACEHOLDER.findall(wording))
 
 
 def check_wording(prompts: Prompts) -> None:
@@ -163,12 +163,12 @@ def check_wording(prompts: Prompts) -> None:
         _check_placeholders(writes, ask)
 
 
-def _check_placeholders(writes: str, ask: str) -> None:
-    need, there = PLACEHOLDER_RULES[writes], set(PLACEHOLDER.findall(ask))
+def _check_placeholders(writes: str, wording: str) -> None:
+    need, present = PLACEHOLDER_RULES[writes], set(PLACEHOLDER.findall(wording))
     place = f"questions.{ASK}.{writes}"
-    if missing := sorted(need.must - there):
+    if missing := sorted(need.must - present):
         raise PromptError(f"{place}: must hold {{{missing[0]}}}.")
-    if unknown := sorted(there - need.may):
+    if unknown := sorted(present - need.may):
         raise PromptError(
             f"{place}: {{{unknown[0]}}} cannot stand here; there are {', '.join(sorted(need.may))}."
         )

@@ -184,10 +184,10 @@ def _apply_to_item(run: WritingRun, row: WritingRow) -> None:
 
 def _check_unanswered(row: WritingRow, version: ItemVersion) -> None:
     """Another run, another writer of the system or a file may have been quicker."""
-    given = set(
+    texts = set(
         Candidate.objects.filter(item_version=version, system=row.system).values_list("text", flat=True)
     )
-    if given and row.text not in given:
+    if texts and row.text not in texts:
         raise Conflict("Another answer of the system was added to the item meanwhile.", code="answered")
 
 
@@ -208,11 +208,11 @@ def is_judged(version: ItemVersion) -> bool:
 
 def provenance(run: WritingRun, row: WritingRow) -> dict[str, Any]:
     """The provenance of a text, stored with the item or the answer: model, prompt, tokens."""
-    told: dict[str, Any] = {"run": run.pk, "at": (row.written_at or timezone.now()).isoformat()}
+    facts: dict[str, Any] = {"run": run.pk, "at": (row.written_at or timezone.now()).isoformat()}
     if run.writer is None:
-        return told | {"source": run.source}
+        return facts | {"source": run.source}
     backbone, prompt = run.identity.get("backbone", {}), run.identity.get("prompt", {})
-    return told | {
+    return facts | {
         "writer": run.writer.name,
         # A model of this machine goes by the name of its folder: where that lies is nobody's business.
         "model": backbone.get("model") or PurePath(run.writer.backbone).name,

@@ -82,8 +82,8 @@ class CurrentTexts:
 def load_current_texts(study: Study, entries: Sequence[TextRow]) -> CurrentTexts:
     named = sorted({entry.item for entry in entries})
     rows = study.items.select_related("current_version").filter(current_version__isnull=False)
-    found = list(rows_in_batches(rows, "external_id", named))
-    versions = [item.current_version_id for item in found if item.current_version_id]
+    items = list(rows_in_batches(rows, "external_id", named))
+    versions = [item.current_version_id for item in items if item.current_version_id]
     voted = Task.objects.filter(n_judgments__gt=0)
     judged = {task.item_version_id for task in rows_in_batches(voted, "item_version_id", versions)}
     answers: dict[tuple[int, int], set[str]] = {}
@@ -91,14 +91,14 @@ def load_current_texts(study: Study, entries: Sequence[TextRow]) -> CurrentTexts
         for candidate in rows_in_batches(Candidate.objects.all(), "item_version_id", versions):
             answers.setdefault((candidate.item_version_id, candidate.system_id), set()).add(candidate.text)
     return CurrentTexts(
-        {item.external_id: _current_item(item, judged) for item in found},
+        {item.external_id: _current_item(item, judged) for item in items},
         dict(System.objects.filter(study=study).values_list("name", "pk")),
         answers,
     )
 
 
 def row_problems(
-    entries: Sequence[TextRow], there: CurrentTexts, allowing: ImportPermissions
+    entries: Sequence[TextRow], current: CurrentTexts, allowing: ImportPermissions
 ) -> Iterator[RowProblem]:
     first: dict[tuple[str, str, str], str] = {}
     for entry in entries:
@@ -113,22 +113,22 @@ def row_problems(
         key = (entry.item, entry.system, entry.field)
         if (row := first.setdefault(key, entry.row)) != entry.row:
             yield RowProblem(entry.row, "item", f"says the same again as row {row}", "Leave one of them out.")
-        elif (problem := _row_problem(entry, there, allowing)) is not None:
+        elif (problem := _row_problem(entry, current, allowing)) is not None:
             yield problem
 
 
-def _row_problem(entry: TextRow, there: CurrentTexts, allowing: ImportPermissions) -> RowProblem | None:
-    item = there.items.get(entry.item)
+def _row_problem(entry: TextRow, current: CurrentTexts, allowing: ImportPermissions) -> RowProblem | None:
+    item = current.items.get(entry.item)
     if item is None:
         return RowProblem(entry.row, "item", f"{entry.item!r} is no item of this study", "Import it first.")
     if not item.is_active:
         return RowProblem(entry.row, "item", f"{entry.item} was withdrawn", "Leave the row out.")
-    if entry.system and entry.system not in there.systems and not allowing.new_systems:
+    if entry.system and entry.system not in current.systems and not allowing.new_systems:
         remedy = "Mend the name, or say that the file may name new systems."
         return RowProblem(entry.row, "system", f"{entry.system!r} is no system of this study", remedy)
-    if there.has(entry):
+    if current.has(entry):
         return None
-    if entry.system and there.answers_of(entry):
+    if entry.system and current.answers_of(entry):
         remedy = "Answers are never replaced: name another system."
         return RowProblem(entry.row, "text", f"{entry.system} has another answer to {entry.item}", remedy)
     return _field_problem(entry, item, allowing) if entry.field else None
@@ -188,13 +188,13 @@ def import_texts(
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_IMPORT_LOCK, study.pk])
     name = name or source.name
     entries = _read_rows(source, name)
-    there = load_current_texts(study, entries)
-    if problems := list(islice(row_problems(entries, there, allowing), _SHOWN + 1)):
+    current = load_current_texts(study, entries)
+    if problems := list(islice(row_problems(entries, current, allowing), _SHOWN + 1)):
         raise _refusal(name, problems)
-    new = [entry for entry in entries if not there.has(entry)]
+    new = [entry for entry in entries if not current.has(entry)]
     if not new:
         return ImportedTexts(len(entries), len(entries), None)
-    run = _create_run(study, new, there, name, allowing, publishes=publishes, actor=actor)
+    run = _create_run(study, new, current, name, allowing, publishes=publishes, actor=actor)
     if wake and publishes:
         WRITING.wake_on_commit(run.pk)
     return ImportedTexts(len(entries), len(entries) - len(new), run)
@@ -203,7 +203,7 @@ def import_texts(
 def _create_run(
     study: Study,
     new: Sequence[TextRow],
-    there: CurrentTexts,
+    current: CurrentTexts,
     name: str,
     allowing: ImportPermissions,
     *,
@@ -221,14 +221,14 @@ def _create_run(
         finished_at=None if publishes else timezone.now(),
     )  # fmt: skip
     named = {entry.system for entry in new if entry.system}
-    for missing in sorted(named - set(there.systems)):
-        there.systems[missing] = System.objects.create(study=study, name=missing).pk
+    for missing in sorted(named - set(current.systems)):
+        current.systems[missing] = System.objects.create(study=study, name=missing).pk
     now = timezone.now()
     for some in batches(new):
         WritingRow.objects.bulk_create(
             WritingRow(
-                run=run, item_version_id=there.items[entry.item].version_id, field=entry.field,
-                system_id=there.systems[entry.system] if entry.system else None,
+                run=run, item_version_id=current.items[entry.item].version_id, field=entry.field,
+                system_id=current.systems[entry.system] if entry.system else None,
                 text=entry.text, state=WritingRow.State.DONE, written_at=now,
             )
             for entry in some
@@ -247,11 +247,11 @@ def _read_rows(source: Path, name: str) -> list[TextRow]:
         raise InvalidInput.of_field("file", message, "Save it as one of these.")
     entries: list[TextRow] = []
     problems: list[RowProblem] = []
-    for found in _iterate_rows(source):
-        if isinstance(found, TextRow):
-            entries.append(found)
+    for row in _iterate_rows(source):
+        if isinstance(row, TextRow):
+            entries.append(row)
         else:
-            problems.append(found)
+            problems.append(row)
         if len(problems) > _SHOWN or len(entries) > MOST_ROWS:
             break
     if not problems and len(entries) > MOST_ROWS:
@@ -340,10 +340,10 @@ def import_uploaded_texts(
     if upload.size is None or upload.size > MOST_UPLOAD_BYTES:
         raise InvalidInput.of_field("file", UPLOAD_TOO_LARGE)
     name = Path((upload.name or "texts").replace("\x00", "")).name or "texts"
-    with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as kept:
+    with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as copy:
         for chunk in upload.chunks():
-            kept.write(chunk)
-        kept.flush()
+            copy.write(chunk)
+        copy.flush()
         return import_texts(
-            study, Path(kept.name), name=name, allowing=allowing, publishes=publishes, actor=actor
+            study, Path(copy.name), name=name, allowing=allowing, publishes=publishes, actor=actor
         )

@@ -44,21 +44,21 @@ class TextWriter:
         }
 
     def write(self, requests: Sequence[WritingRequest]) -> list[Text | ExampleError]:
-        found: dict[int, Text | ExampleError] = {}
+        texts: dict[int, Text | ExampleError] = {}
         hearings: dict[int, Hearing] = {}
         for place, request in enumerate(requests):
             try:
                 hearings[place] = self._hearing(request)
             except ExampleError as error:
-                found[place] = error
+                texts[place] = error
         began = time.monotonic()
         answers = self._backbone.generate(
             list(hearings.values()), system=self._wording.system, max_new_tokens=self._max_new_tokens
         )
         seconds = (time.monotonic() - began) / max(len(hearings), 1)
         for place, answer in zip(hearings, answers, strict=True):
-            found[place] = _text_of_answer(answer, seconds)
-        return [found[place] for place in range(len(requests))]
+            texts[place] = _text_of_answer(answer, seconds)
+        return [texts[place] for place in range(len(requests))]
 
     def _hearing(self, request: WritingRequest) -> Hearing:
         """Raises ExampleError `no_sound`, `no_text`."""
@@ -104,17 +104,17 @@ def open_writer(
     """
     chosen = validate_options(writes, options)
     try:
-        said = wording_of(writes, prompt)
+        wording = wording_of(writes, prompt)
     except PromptError as error:
         raise SetupError(f"The writer's prompt cannot be used: {error}") from error
     served = re.match(r"https?://", backbone)
-    if writes == "transcript" and not served and (found := _open_whisper(backbone, chosen, runtime)):
-        return found
+    if writes == "transcript" and not served and (transcriber := _open_whisper(backbone, chosen, runtime)):
+        return transcriber
     from scoring.backbones.opening import open_backbone
 
     opened = open_backbone(backbone, dtype=chosen["dtype"], runtime=runtime)
     return TextWriter(
-        opened, said, max_new_tokens=chosen["max_new_tokens"], listens=chosen.get("listens", True)
+        opened, wording, max_new_tokens=chosen["max_new_tokens"], listens=chosen.get("listens", True)
     )
 
 

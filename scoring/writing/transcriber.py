@@ -61,7 +61,7 @@ class Transcriber:
     def write(self, requests: Sequence[WritingRequest]) -> list[Text | ExampleError]:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sounds") as pool:
             heard = list(pool.map(_samples, requests))
-        found: dict[int, Text | ExampleError] = {
+        texts_by_place: dict[int, Text | ExampleError] = {
             place: samples for place, samples in enumerate(heard) if isinstance(samples, ExampleError)
         }
         sounds = {
@@ -71,8 +71,8 @@ class Transcriber:
         for places in [short, *([place] for place in sounds if place not in short)]:
             if places:
                 texts = self._transcribe([sounds[place] for place in places])
-                found.update(zip(places, texts, strict=True))
-        return [found[place] for place in range(len(requests))]
+                texts_by_place.update(zip(places, texts, strict=True))
+        return [texts_by_place[place] for place in range(len(requests))]
 
     @torch.inference_mode()
     def _transcribe(self, sounds: Sequence[NDArray[np.float32]]) -> list[Text | ExampleError]:
@@ -86,7 +86,7 @@ class Transcriber:
             return_tensors="pt",
             **({"truncation": False, "padding": "longest"} if is_long else {}),
         )
-        found = self._model.generate(
+        generated = self._model.generate(
             features["input_features"].to(self._device, self._dtype),
             attention_mask=features["attention_mask"].to(self._device),
             return_segments=True,
@@ -96,7 +96,7 @@ class Transcriber:
             **self._settings,
         )
         seconds = (time.monotonic() - began) / len(sounds)
-        texts = self._processor.batch_decode(found["sequences"], skip_special_tokens=True)
+        texts = self._processor.batch_decode(generated["sequences"], skip_special_tokens=True)
         return [
             text_of(
                 text,
@@ -104,7 +104,7 @@ class Transcriber:
                 completion_tokens=sum(len(segment["tokens"]) for segment in segments),
                 seconds=seconds,
             )
-            for text, segments in zip(texts, found["segments"], strict=True)
+            for text, segments in zip(texts, generated["segments"], strict=True)
         ]
 
     def _is_cut(self, segments: Sequence[Mapping[str, Any]]) -> bool:

@@ -42,24 +42,24 @@ class WriterSettings:
 
 
 @transaction.atomic
-def add(study: Study, wanted: WriterSettings, *, actor: User | None) -> Writer:
+def add(study: Study, settings: WriterSettings, *, actor: User | None) -> Writer:
     """Set up a writer. No model is loaded: whether it opens is seen when it is first asked. Raises InvalidInput."""
     writer = Writer(study=study, created_by=actor)
-    _save_settings(writer, wanted)
+    _save_settings(writer, settings)
     audit.record("writer.added", actor=actor, study=study, subject=writer.name, writes=writer.writes)
     return writer
 
 
 @transaction.atomic
-def change(writer: Writer, wanted: WriterSettings, *, actor: User | None) -> Writer:
+def change(writer: Writer, settings: WriterSettings, *, actor: User | None) -> Writer:
     """Set a writer up otherwise, for what is asked of it from now on. What it writes cannot be changed. Raises
     InvalidInput."""
     locked = Writer.objects.select_related("study", "system").select_for_update(of=("self",))
     writer = locked.get(pk=writer.pk)
-    if wanted.writes != writer.writes:
+    if settings.writes != writer.writes:
         message = "What a writer writes cannot be changed."
         raise InvalidInput.of_field("writes", message, "Add another writer.")
-    _save_settings(writer, wanted)
+    _save_settings(writer, settings)
     audit.record("writer.changed", actor=actor, study=writer.study, subject=writer.name)
     return writer
 
@@ -74,44 +74,48 @@ def retire(writer: Writer, *, retired: bool = True, actor: User | None) -> Write
     return writer
 
 
-def _save_settings(writer: Writer, wanted: WriterSettings) -> None:
+def _save_settings(writer: Writer, settings: WriterSettings) -> None:
     check_storable(
-        [wanted.name, wanted.backbone, wanted.system, wanted.options, wanted.prompt], field="writer"
+        [settings.name, settings.backbone, settings.system, settings.options, settings.prompt], field="writer"
     )
-    options, problems = _validate(writer, wanted)
+    options, problems = _validate(writer, settings)
     if problems:
         raise InvalidInput(f"This writer cannot be set up so: {problems[0].message}", problems=problems)
-    writer.name, writer.writes, writer.backbone = wanted.name.strip(), wanted.writes, wanted.backbone.strip()
-    writer.options, writer.prompt = options, dict(wanted.prompt)
-    writer.per_minute = wanted.per_minute
-    writer.drafts = wanted.drafts and wanted.writes != Writer.Writes.ANSWER
-    writer.price_in, writer.price_out = wanted.price_in, wanted.price_out
-    if not wanted.per_minute:
+    writer.name, writer.writes, writer.backbone = (
+        settings.name.strip(),
+        settings.writes,
+        settings.backbone.strip(),
+    )
+    writer.options, writer.prompt = options, dict(settings.prompt)
+    writer.per_minute = settings.per_minute
+    writer.drafts = settings.drafts and settings.writes != Writer.Writes.ANSWER
+    writer.price_in, writer.price_out = settings.price_in, settings.price_out
+    if not settings.per_minute:
         writer.next_at = None
-    if wanted.writes == Writer.Writes.ANSWER:
-        writer.system, _ = System.objects.get_or_create(study=writer.study, name=wanted.system.strip())
+    if settings.writes == Writer.Writes.ANSWER:
+        writer.system, _ = System.objects.get_or_create(study=writer.study, name=settings.system.strip())
     writer.save()
 
 
-def _validate(writer: Writer, wanted: WriterSettings) -> tuple[dict[str, Any], list[FieldProblem]]:
-    problems = [*_problems(writer, wanted)]
+def _validate(writer: Writer, settings: WriterSettings) -> tuple[dict[str, Any], list[FieldProblem]]:
+    problems = [*_problems(writer, settings)]
     options: dict[str, Any] = {}
     try:
-        options = validate_options(wanted.writes, wanted.options)
+        options = validate_options(settings.writes, settings.options)
     except OptionError as error:
         name = error.option if error.option == "writes" else f"options.{error.option}"
         problems.append(FieldProblem(name, f"{error.option}: {error.message}."))
     try:
         if not any(problem.field == "writes" for problem in problems):
-            wording_of(wanted.writes, wanted.prompt or None)
+            wording_of(settings.writes, settings.prompt or None)
     except PromptError as error:
         problems.append(FieldProblem("prompt", str(error)))
     return options, problems
 
 
-def _problems(writer: Writer, wanted: WriterSettings) -> Iterator[FieldProblem]:
-    name, backbone, system = wanted.name.strip(), wanted.backbone.strip(), wanted.system.strip()
-    answers = wanted.writes == Writer.Writes.ANSWER
+def _problems(writer: Writer, settings: WriterSettings) -> Iterator[FieldProblem]:
+    name, backbone, system = settings.name.strip(), settings.backbone.strip(), settings.system.strip()
+    answers = settings.writes == Writer.Writes.ANSWER
     if not 0 < len(name) <= _NAME_LENGTH:
         yield FieldProblem("name", f"Give it a name of {_NAME_LENGTH} characters at most.")
     elif Writer.objects.filter(study=writer.study, name=name).exclude(pk=writer.pk).exists():
@@ -125,11 +129,11 @@ def _problems(writer: Writer, wanted: WriterSettings) -> Iterator[FieldProblem]:
         yield FieldProblem("system", "It holds the control character U+001F.", "Remove it.")
     elif system and not answers:
         yield FieldProblem("system", "Only candidate answers are a system's.", "Leave it empty.")
-    if wanted.per_minute is not None and not 1 <= wanted.per_minute <= _MOST_PER_MINUTE:
+    if settings.per_minute is not None and not 1 <= settings.per_minute <= _MOST_PER_MINUTE:
         message = f"Give a whole number from 1 to {_MOST_PER_MINUTE:,}, or none for no limit."
         yield FieldProblem("per_minute", message)
     for field_name in ("price_in", "price_out"):
-        price = getattr(wanted, field_name)
+        price = getattr(settings, field_name)
         if price is not None and not 0 <= price < 1e9:
             yield FieldProblem(field_name, "Give what a million tokens cost, or nothing.")
 

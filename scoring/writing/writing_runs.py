@@ -129,13 +129,13 @@ def rewrite_answers_of_corrected(version: ItemVersion, *, rewrite: bool, actor: 
     writers = Writer.objects.filter(
         study_id=version.item.study_id, writes=Writer.Writes.ANSWER, retired=False, system__isnull=False
     )
-    asked: set[int] = set()
+    requested: set[int] = set()
     for writer in writers.select_related("study", "system").order_by("pk"):
         # Of two writers for one system the first.
-        if writer.system_id not in asked:
+        if writer.system_id not in requested:
             _request_answer(writer, version, actor=actor)
-            asked.add(writer.system_id or 0)
-    before = System.objects.filter(candidates__item_version__item=version.item_id).exclude(pk__in=asked)
+            requested.add(writer.system_id or 0)
+    before = System.objects.filter(candidates__item_version__item=version.item_id).exclude(pk__in=requested)
     versions.carry_over(version, list(before.distinct().order_by("pk")))
 
 

@@ -48,13 +48,13 @@ def rerank(
         _check_arguments(entry, ns, target)
         chosen = registry.validate_options(scorer, options)
         groups = read_groups(folder, needs_text=entry.reads_text)
-        wanted = _candidate_counts(ns, groups)
+        counts = _candidate_counts(ns, groups)
         metric = loaded_metric.load(scorer, chosen)
-        ranked = rank_groups(groups, metric, by=by, ns=wanted, on_progress=RowProgress(stderr))
+        ranked = rank_groups(groups, metric, by=by, ns=counts, on_progress=RowProgress(stderr))
     except (registry.OptionError, SetupError) as error:
         raise CommandError(str(error)) from error
-    write_ranking(target, ranked, scorer=metric.identity, ns=wanted)
-    for line in _table(best_of_n_gains(ranked, wanted), ranked, wanted):
+    write_ranking(target, ranked, scorer=metric.identity, ns=counts)
+    for line in _table(best_of_n_gains(ranked, counts), ranked, counts):
         stdout.write(line)
     stdout.write(f"All of it is in {target}.")
 
@@ -72,16 +72,16 @@ def _check_arguments(entry: MetricEntry, ns: Sequence[int], target: Path) -> Non
         raise InvalidInput(f"There is no folder {target.parent}. Make it first.")
 
 
-def _candidate_counts(given: Sequence[int], groups: Sequence[CandidateGroup]) -> list[int]:
+def _candidate_counts(requested: Sequence[int], groups: Sequence[CandidateGroup]) -> list[int]:
     """The requested counts; or the paper's, up to the most candidates there are, and that number itself."""
     most = max(len(group.names) for group in groups)
-    return sorted({*given} or {*(n for n in _DEFAULT_COUNTS if n < most), most})
+    return sorted({*requested} or {*(n for n in _DEFAULT_COUNTS if n < most), most})
 
 
-def _table(found: Sequence[Gain], ranked: Sequence[RankedGroup], ns: Sequence[int]) -> list[str]:
-    outputs = list(dict.fromkeys(name for gain in found for name in gain.readings))
+def _table(gains: Sequence[Gain], ranked: Sequence[RankedGroup], ns: Sequence[int]) -> list[str]:
+    outputs = list(dict.fromkeys(name for gain in gains for name in gain.readings))
     lines = [f"{'best of':>9}  {'prompts':>7}  {'mean':>9}" + "".join(f"  {name:>12}" for name in outputs)]
-    for gain in found:
+    for gain in gains:
         means = "".join(f"  {_format_number(gain.readings.get(name)):>12}" for name in outputs)
         fewer = f"  ({gain.n_fewer} with fewer candidates)" if gain.n_fewer else ""
         lines.append(f"{gain.n:>9}  {gain.n_prompts:>7}  {_format_number(gain.value):>9}{means}{fewer}")

@@ -92,15 +92,15 @@ class Command(BaseCommand):
     def _take_in(self, study: Study, options: dict[str, Any]) -> None:
         if not options["file"].is_file():
             raise CommandError(f"There is no file {options['file']}.")
-        taken = text_files.import_texts(
+        imported = text_files.import_texts(
             study,
             options["file"],
             allowing=ImportPermissions(options["anew"], options["judged"], options["new_systems"]),
             publishes=not options["look_first"], actor=None, wake=options["detach"],
         )  # fmt: skip
-        self.stdout.write(f"{taken.n_rows} rows; {taken.n_there} of them say what is there already.")
-        if taken.run is not None:
-            self._follow(taken.run, detach=options["detach"])
+        self.stdout.write(f"{imported.n_rows} rows; {imported.n_there} of them say what is there already.")
+        if imported.run is not None:
+            self._follow(imported.run, detach=options["detach"])
 
     def _follow(self, run: WritingRun, *, detach: bool, publishing: bool = False) -> None:
         """Do it here and tell what came of it. `publishing`: of a run that may well have failed or been cancelled."""

@@ -64,14 +64,14 @@ def voted_examples(
     pairs: Sequence[ComparedPair], clips: Sequence[RatedClip] = (), *, by_confidence: bool
 ) -> list[VotedExample]:
     """The examples with a decided vote or a rating, pairs first."""
-    found = [_of_pair(pair, by_confidence=by_confidence) for pair in pairs] + [
+    examples = [_of_pair(pair, by_confidence=by_confidence) for pair in pairs] + [
         _of_clip(clip) for clip in clips
     ]
-    return [one for one in found if any(one.weight)]
+    return [one for one in examples if any(one.weight)]
 
 
 def encode_examples(
-    said: Sequence[VotedExample], encoder: MusicEncoder, feeding: InputSettings, *, heard: OnEncoded
+    examples: Sequence[VotedExample], encoder: MusicEncoder, feeding: InputSettings, *, heard: OnEncoded
 ) -> tuple[list[EncodedExample], dict[str, str]]:
     """Each sound and prompt is encoded and held once, however many pairs it is in. Beside the units, why some of what
     was judged cannot be heard, by key."""
@@ -79,10 +79,10 @@ def encode_examples(
     left_out: dict[str, str] = {}
     prompts: dict[PromptInput, Tensor | ExampleError] = {}
     sounds: dict[Span, Tensor | ExampleError] = {}
-    for start in range(0, len(said), _AT_ONCE):
-        part = said[start : start + _AT_ONCE]
-        asked = [asked for asked in dict.fromkeys(map(_prompt_input, part)) if asked not in prompts]
-        prompts |= zip(asked, tokens_of_prompts(asked, encoder, feeding), strict=True)
+    for start in range(0, len(examples), _AT_ONCE):
+        part = examples[start : start + _AT_ONCE]
+        new_prompts = [each for each in dict.fromkeys(map(_prompt_input, part)) if each not in prompts]
+        prompts |= zip(new_prompts, tokens_of_prompts(new_prompts, encoder, feeding), strict=True)
         spans = [span for span in dict.fromkeys(chain.from_iterable(map(_spans, part))) if span not in sounds]
         sounds |= zip(spans, tokens_of_sounds(spans, encoder, feeding), strict=True)
         for one in part:
@@ -95,16 +95,16 @@ def encode_examples(
             units.append(
                 EncodedExample(whole[0], tuple(whole[1:]), torch.tensor(one.target), torch.tensor(one.weight))
             )
-        heard(min(start + _AT_ONCE, len(said)))
+        heard(min(start + _AT_ONCE, len(examples)))
     return units, left_out
 
 
-def _prompt_input(said: VotedExample) -> PromptInput:
-    return PromptInput(said.prompt.text, said.prompt.lyrics, said.prompt.reference)
+def _prompt_input(example: VotedExample) -> PromptInput:
+    return PromptInput(example.prompt.text, example.prompt.lyrics, example.prompt.reference)
 
 
-def _spans(said: VotedExample) -> list[Span]:
-    return [Span(sound, 0.0, HEARD_SECONDS) for sound in said.sounds]
+def _spans(example: VotedExample) -> list[Span]:
+    return [Span(sound, 0.0, HEARD_SECONDS) for sound in example.sounds]
 
 
 def refuse_too_few_encoded(

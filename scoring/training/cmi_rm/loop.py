@@ -52,8 +52,8 @@ class RatingScale(nn.Module):
 
     def losses(self, scores: Tensor, ratings: Tensor) -> Tensor:
         """The squared error of each clip and head, (n, heads)."""
-        found: Tensor = self(scores) - ratings
-        return found.square()
+        errors: Tensor = self(scores) - ratings
+        return errors.square()
 
 
 def total_loss(losses: Tensor, weights: Tensor) -> Tensor:
@@ -176,17 +176,17 @@ class TrainingLoop(EarlyStoppingLoop[Progress]):
         ]
         whole = torch.stack([unit.weight for unit in batch]).sum(dim=0).to(_device(self._model))
         self.optimizer.zero_grad()
-        found = 0.0
+        total = 0.0
         for part in self._passes(batch):
             _, losses, weights = self._losses(
                 part, smoothing=self._settings.smoothing if is_first else 0.0, dropout=self._settings.dropout
             )
             loss = ((losses * weights).sum(dim=0) / whole.clamp(min=1e-9)).mean()
             loss.backward()  # type: ignore[no-untyped-call]
-            found += float(loss.detach())
+            total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(self.module.parameters(), _CLIP)
         self.optimizer.step()
-        return found
+        return total
 
     def _losses(
         self, units: Sequence[EncodedExample], *, smoothing: float, dropout: float = 0.0
@@ -229,8 +229,8 @@ class TrainingLoop(EarlyStoppingLoop[Progress]):
         begin, end = step * size, (step + 1) * size
         epochs = range(begin // n, (end - 1) // n + 1)
         orders = [np.random.default_rng([self._seed, n, epoch]).permutation(n) for epoch in epochs]
-        found: list[int] = np.concatenate(orders)[begin % n :][:size].tolist()
-        return found
+        places: list[int] = np.concatenate(orders)[begin % n :][:size].tolist()
+        return places
 
     def _passes(self, units: Sequence[EncodedExample]) -> Iterator[list[EncodedExample]]:
         """In groups of even length that fit through the model at once."""

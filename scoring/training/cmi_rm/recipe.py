@@ -70,11 +70,11 @@ def check_votes(votes: MusicVotes) -> None:
 
 
 def _check_ties(votes: MusicVotes) -> None:
-    said = [vote.first for pair in votes.pairs.train for head in pair.votes.values() for vote in head]
-    if said and set(said) == {0.5} and not votes.rated.train:
+    sides = [vote.first for pair in votes.pairs.train for head in pair.votes.values() for vote in head]
+    if sides and set(sides) == {0.5} and not votes.rated.train:
         raise TrainingError(
             "all_ties",
-            f"All {len(said)} votes in train are ties, and a tie teaches nothing of which sound is better. Collect "
+            f"All {len(sides)} votes in train are ties, and a tie teaches nothing of which sound is better. Collect "
             "votes on pairs that differ more, or rate the clips.",
         )
 
@@ -195,19 +195,19 @@ def _initialize_from_checkpoint(
     options: Mapping[str, Any], runtime: Runtime, encoder: MusicEncoder
 ) -> InitialModel:
     try:
-        found = open_checkpoint(options["start_from"], below=runtime.checkpoints)
+        start = open_checkpoint(options["start_from"], below=runtime.checkpoints)
     except SetupError as error:
         raise TrainingError("bad_checkpoint", f"start_from: {error}") from error
-    _check_encoder(found, options, encoder)
-    _check_shape(found, options)
-    recipe = Recipe(found.recipe.shape, options["encoder"], encoder.identity, found.recipe.feeding)
-    return InitialModel(found.model.requires_grad_(True), encoder, recipe, found.sha256)
+    _check_encoder(start, options, encoder)
+    _check_shape(start, options)
+    recipe = Recipe(start.recipe.shape, options["encoder"], encoder.identity, start.recipe.feeding)
+    return InitialModel(start.model.requires_grad_(True), encoder, recipe, start.sha256)
 
 
-def _check_encoder(found: Checkpoint, options: Mapping[str, Any], encoder: MusicEncoder) -> None:
-    recipe = found.recipe
-    said = recipe.encoder_identity
-    same = said is None or said == json.loads(json.dumps(encoder.identity))
+def _check_encoder(start: Checkpoint, options: Mapping[str, Any], encoder: MusicEncoder) -> None:
+    recipe = start.recipe
+    identity = recipe.encoder_identity
+    same = identity is None or identity == json.loads(json.dumps(encoder.identity))
     if recipe.shape.encoder_width == encoder.width and same:
         return
     raise TrainingError(
@@ -218,8 +218,8 @@ def _check_encoder(found: Checkpoint, options: Mapping[str, Any], encoder: Music
     )
 
 
-def _check_shape(found: Checkpoint, options: Mapping[str, Any]) -> None:
-    shape = found.recipe.shape
+def _check_shape(start: Checkpoint, options: Mapping[str, Any]) -> None:
+    shape = start.recipe.shape
     wrong = [
         f"{name} is {getattr(shape, name)} there and {options[name]} here"
         for name in ("width", "prompt_depth", "joint_depth")
@@ -250,17 +250,17 @@ def train(
     check_options(options)
     check_votes(votes)
     work.mkdir(parents=True, exist_ok=True)
-    said = _examples_by_part(votes, by_confidence=options["by_confidence"])
+    examples = _examples_by_part(votes, by_confidence=options["by_confidence"])
     device = device_of(runtime.device)
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         start = initialize(options, runtime)
-        fingerprint = _fingerprint(said, options, start, seed)
+        fingerprint = _fingerprint(examples, options, start, seed)
         if done := checkpointing.load_trained_model(work, fingerprint=fingerprint):
             return done
         store = CheckpointStore(work, fingerprint=fingerprint)
         start.model.to(device)
-        record = _fit(start, said, options, seed=seed, store=store, observer=observer)
+        record = _fit(start, examples, options, seed=seed, store=store, observer=observer)
     trained = checkpointing.save_trained_model(
         work,
         fingerprint=fingerprint,
@@ -282,14 +282,14 @@ def _examples_by_part(votes: MusicVotes, *, by_confidence: bool) -> dict[str, li
 
 def _fit(
     start: InitialModel,
-    said: Mapping[str, Sequence[VotedExample]],
+    examples: Mapping[str, Sequence[VotedExample]],
     options: Mapping[str, Any],
     *,
     seed: int,
     store: CheckpointStore,
     observer: TrainingObserver,
 ) -> dict[str, Any]:
-    units, left_out = _encode_parts(start, said, observer)
+    units, left_out = _encode_parts(start, examples, observer)
     settings = settings_of(options)
     loop = TrainingLoop(
         start.model,
@@ -323,13 +323,13 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
 
 
 def _encode_parts(
-    start: InitialModel, said: Mapping[str, Sequence[VotedExample]], observer: TrainingObserver
+    start: InitialModel, examples: Mapping[str, Sequence[VotedExample]], observer: TrainingObserver
 ) -> tuple[dict[str, list[EncodedExample]], dict[str, str]]:
     units: dict[str, list[EncodedExample]] = {}
     left_out: dict[str, str] = {}
-    of = sum(len(part) for part in said.values())
-    for name, part in said.items():
-        before = sum(len(said[earlier]) for earlier in units)
+    of = sum(len(part) for part in examples.values())
+    for name, part in examples.items():
+        before = sum(len(examples[earlier]) for earlier in units)
 
         def heard(done: int, before: int = before) -> None:
             observer.progress(before + done, of, stage="listening")
@@ -352,16 +352,16 @@ def _counts(units: Sequence[EncodedExample]) -> dict[str, float]:
 
 
 def _fingerprint(
-    said: Mapping[str, Sequence[VotedExample]], options: Mapping[str, Any], start: InitialModel, seed: int
+    examples: Mapping[str, Sequence[VotedExample]], options: Mapping[str, Any], start: InitialModel, seed: int
 ) -> str:
     """The digest of everything that determines a training. A sound is identified by its content."""
-    facts = {name: [_fingerprint_of_example(one) for one in part] for name, part in said.items()}
+    facts = {name: [_fingerprint_of_example(one) for one in part] for name, part in examples.items()}
     content = [_VERSION, seed, dict(options), start.sha256, start.encoder.identity, facts]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _fingerprint_of_example(said: VotedExample) -> list[Any]:
-    prompt = said.prompt
+def _fingerprint_of_example(example: VotedExample) -> list[Any]:
+    prompt = example.prompt
     reference = prompt.reference.sha256 if prompt.reference else None
-    asked = [prompt.text, prompt.lyrics, reference]
-    return [asked, [sound.sha256 for sound in said.sounds], said.target, said.weight]
+    texts = [prompt.text, prompt.lyrics, reference]
+    return [texts, [sound.sha256 for sound in example.sounds], example.target, example.weight]

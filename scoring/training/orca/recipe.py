@@ -57,14 +57,14 @@ def usable_answers(votes: Split[RatedAnswer], *, whole_ratings: bool) -> Split[R
     parts = {"train": votes.train, "dev": votes.dev, "test": votes.test}
     for answers in parts.values():
         _check_scale(answers, whole=whole_ratings)
-    found = {name: [answer for answer in answers if answer.ratings] for name, answers in parts.items()}
+    rated = {name: [answer for answer in answers if answer.ratings] for name, answers in parts.items()}
     for name, fewest in FEWEST_ANSWERS.items():
-        _check_number(name, found[name], fewest=fewest)
-    _check_classes("train", [rating for answer in found["train"] for rating in answer.ratings], "ratings")
+        _check_number(name, rated[name], fewest=fewest)
+    _check_classes("train", [rating for answer in rated["train"] for rating in answer.ratings], "ratings")
     _check_classes(
-        "dev", [sum(answer.ratings) / len(answer.ratings) for answer in found["dev"]], "mean ratings"
+        "dev", [sum(answer.ratings) / len(answer.ratings) for answer in rated["dev"]], "mean ratings"
     )
-    return replace(votes, **found)
+    return replace(votes, **rated)
 
 
 def _check_scale(answers: Sequence[RatedAnswer], *, whole: bool) -> None:
@@ -167,12 +167,14 @@ def _judge_config(options: Mapping[str, Any], fields: TextFields, encoder: Answe
 
 def _check_same_settings(judge: Judge, options: Mapping[str, Any]) -> None:
     """The released judges do not name the model they began with beyond what their adapter says."""
-    found: dict[str, Any] = {"encoder": judge.about.encoder, "head": judge.head.kind}
+    trained_with: dict[str, Any] = {"encoder": judge.about.encoder, "head": judge.head.kind}
     if judge.about.is_built_in:
-        found |= {name: judge.encoder.settings.get(name) for name in ("question", "rationale", "transcript")}
+        trained_with |= {
+            name: judge.encoder.settings.get(name) for name in ("question", "rationale", "transcript")
+        }
     if not judge.about.encoder and options["encoder"] in encoder_registry.BUILT_IN_ANSWER_ENCODERS:
-        found["encoder"] = "a language model"
-    for name, value in found.items():
+        trained_with["encoder"] = "a language model"
+    for name, value in trained_with.items():
         if value not in ("", None, options[name]):
             raise TrainingError(
                 "bad_checkpoint",
@@ -209,11 +211,11 @@ def _text_encoder_of_judge(
 
     from scoring.backbones.encoders.causal_text import CausalText
 
-    found: Any = judge.encoder
-    model = found.model
+    encoder: Any = judge.encoder
+    model = encoder.model
     if not isinstance(model, PeftModel):
         model = _with_trainable_weights(model, options, base=str(folder / "model" / "lm"))
-    return CausalText(model, found.tokenizer, wording=options["input"], fields=fields)
+    return CausalText(model, encoder.tokenizer, wording=options["input"], fields=fields)
 
 
 def _with_trainable_weights(model: Any, options: Mapping[str, Any], *, base: str) -> Any:
@@ -240,13 +242,13 @@ def encode_parts(
     language model learns from those longer than `longest`."""
     train = _without_long_answers(start, votes.train, options)
     parts, left_out = {}, {}
-    for name, answers, given in (("train", train, votes.train), ("dev", votes.dev, votes.dev)):
+    for name, answers, rated in (("train", train, votes.train), ("dev", votes.dev, votes.dev)):
         part = _encode_part(start, answers)
-        parts[name], left_out[name] = part, len(given) - len(part.prepared)
+        parts[name], left_out[name] = part, len(rated) - len(part.prepared)
         if len(part.prepared) < FEWEST_ANSWERS[name]:
             raise TrainingError(
                 "too_few",
-                f"{left_out[name]} of {len(given)} rated answers in {name} are left out because they and what is read "
+                f"{left_out[name]} of {len(rated)} rated answers in {name} are left out because they and what is read "
                 f"beside them are too long; an ORCA training needs {FEWEST_ANSWERS[name]} at least. Raise longest, "
                 "read fewer fields, or use a model that reads more.",
             )
@@ -269,17 +271,17 @@ def _without_long_answers(
 
 def _encode_part(start: InitialJudge, answers: Sequence[RatedAnswer]) -> EncodedPart:
     fed = prepare_answers(start.encoder, answers) if answers else []
-    kept = [
+    encoded = [
         (answer, part)
         for answer, part in zip(answers, fed, strict=True)
         if not isinstance(part, ExampleError)
     ]
-    ratings = [answer.ratings for answer, _ in kept]
-    means = [sum(given) / len(given) for given in ratings]
+    ratings = [answer.ratings for answer, _ in encoded]
+    means = [sum(own) / len(own) for own in ratings]
     return EncodedPart(
-        prepared=[part for _, part in kept],
+        prepared=[part for _, part in encoded],
         targets=start.head.targets(ratings) if ratings else start.head.targets([(1,)])[:0],
-        numbers=np.array([len(given) for given in ratings], np.int64),
+        numbers=np.array([len(own) for own in ratings], np.int64),
         people=(np.array(means, np.float64) - 1) / (LEVELS - 1),
     )
 
@@ -299,9 +301,9 @@ def train(
 ) -> TrainedModel:
     """A contract.Train."""
     check_options(options)
-    found = usable_answers(votes, whole_ratings=wants_whole_ratings(options))
+    answers = usable_answers(votes, whole_ratings=wants_whole_ratings(options))
     work.mkdir(parents=True, exist_ok=True)
-    fingerprint = _fingerprint(found, options, seed)
+    fingerprint = _fingerprint(answers, options, seed)
     if done := checkpointing.load_trained_model(work, fingerprint=fingerprint):
         return done
     device = device_of(runtime.device)
@@ -309,9 +311,9 @@ def train(
         torch.manual_seed(seed)
         start = initialize(options, runtime, device=device)
         if not start.fitted:
-            start.encoder.fit(found.train)
+            start.encoder.fit(answers.train)
         store = CheckpointStore(work, fingerprint=fingerprint)
-        about, record = _fit(start, found, options, seed=seed, store=store, observer=observer)
+        about, record = _fit(start, answers, options, seed=seed, store=store, observer=observer)
     trained = checkpointing.save_trained_model(
         work,
         fingerprint=fingerprint,
