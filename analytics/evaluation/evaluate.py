@@ -13,7 +13,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ from annotation.audio.errors import AudioError
 from annotation.audio.ingest import content_sha256
 from annotation.errors import InvalidInput
 from scoring.metrics import registry
-from scoring.metrics.contract import Example, Metric, Sound
+from scoring.metrics.contract import Example, Sound
 from scoring.metrics.registry import MetricEntry, Reads
 from scoring.runs.loaded_metric import scorer_digest
 from scoring.runs.model_loading import runtime
@@ -81,6 +80,7 @@ def evaluate(
     check_suits(benchmark, entry)
     metric = registry.open_metric(scorer, options, runtime())
     digest = scorer_digest(scorer, metric.identity)
+    even = float(metric.identity.get("prefers_first_above", _EVEN))
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
     stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
     part = f"-first-{benchmark.limit}" if benchmark.limit else ""
@@ -103,11 +103,15 @@ def evaluate(
                 benchmark,
                 keys,
                 scored,
-                even=_even(metric) if entry.reads is Reads.PAIR else None,
+                even=even if entry.reads is Reads.PAIR else None,
                 resampling=resampling,
             ),
         )
-        _store_result(folder / "results" / f"{benchmark.name}{part}-{stem}.json", result)
+        (folder / "results").mkdir(parents=True, exist_ok=True)
+        _write(
+            folder / "results" / f"{benchmark.name}{part}-{stem}.json",
+            json.dumps(result.as_json(), indent=1, ensure_ascii=False),
+        )
     return result
 
 
@@ -206,10 +210,6 @@ def _bounded(scored: Iterable[CachedScore], output: str) -> int:
     return sum(bool(one.bounded) if output == ENSEMBLE_MEAN else output in one.bounded for one in scored)
 
 
-def _even(metric: Metric) -> float:
-    return float(metric.identity.get("prefers_first_above", _EVEN))
-
-
 def _title(entry: MetricEntry, options: Mapping[str, Any]) -> str:
     """The method, and what was chosen otherwise than usual; but what is asked follows the benchmark."""
     chosen = [
@@ -220,10 +220,9 @@ def _title(entry: MetricEntry, options: Mapping[str, Any]) -> str:
     return f"{entry.title} ({', '.join(chosen)})" if chosen else entry.title
 
 
-def _store_result(path: Path, result: BenchmarkResult) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".part")
-    draft.write_text(json.dumps(result.as_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+def _write(path: Path, text: str) -> None:
+    draft = path.with_name(f"{path.name}.part")
+    draft.write_text(text, encoding="utf-8", newline="")
     os.replace(draft, path)
 
 
@@ -233,23 +232,13 @@ def _store_result(path: Path, result: BenchmarkResult) -> None:
 def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:
     """The files of the table that shows this benchmark: NAME.md, .csv and .svg, and NAME-templates.md and .svg where a
     scorer was asked with several templates."""
-    with _alone(folder):
-        table = metric_table(layout_of(benchmark), results_in(folder))
-        written = []
-        for name, text in _files(table):
-            draft = folder / f"{name}.part"
-            draft.write_text(text, encoding="utf-8", newline="")
-            os.replace(draft, folder / name)
-            written.append(folder / name)
-    return written
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Scorers may be evaluated into one folder side by side: whoever writes the tables last has read all results."""
+    # Scorers may be evaluated into one folder side by side: whoever writes the tables last has read all results.
     with (folder / ".tables.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        files = dict(_files(metric_table(layout_of(benchmark), results_in(folder))))
+        for name, text in files.items():
+            _write(folder / name, text)
+    return [folder / name for name in files]
 
 
 def _files(table: MetricTable) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError, InvalidInput
 from scoring.files.best_of_n import (
@@ -28,35 +28,6 @@ from scoring.runs import loaded_metric
 # As in the paper, as far as there are so many candidates.
 _DEFAULT_COUNTS = (1, 3, 10)
 _SHOWN = 20
-
-
-def rerank(
-    folder: Path,
-    scorer: str,
-    options: Mapping[str, Any],
-    *,
-    by: Sequence[str],
-    ns: Sequence[int],
-    target: Path | None,
-    stdout: OutputWrapper,
-    stderr: OutputWrapper,
-) -> None:
-    """Raises CommandError, and InvalidInput for what is wrong with the folder, before a model is loaded."""
-    target = target or folder.resolve().with_name(f"{folder.resolve().name}.ranking.csv")
-    try:
-        entry = registry.entry(scorer)
-        _check_arguments(entry, ns, target)
-        chosen = registry.validate_options(scorer, options)
-        groups = read_groups(folder, needs_text=entry.reads_text)
-        counts = _candidate_counts(ns, groups)
-        metric = loaded_metric.load(scorer, chosen)
-        ranked = rank_groups(groups, metric, by=by, ns=counts, on_progress=RowProgress(stderr))
-    except (registry.OptionError, SetupError) as error:
-        raise CommandError(str(error)) from error
-    write_ranking(target, ranked, scorer=metric.identity, ns=counts)
-    for line in _table(best_of_n_gains(ranked, counts), ranked, counts):
-        stdout.write(line)
-    stdout.write(f"All of it is in {target}.")
 
 
 def _check_arguments(entry: MetricEntry, ns: Sequence[int], target: Path) -> None:
@@ -128,15 +99,26 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            rerank(
-                options["folder"],
-                options["scorer"],
-                parse_scorer_options(options),
-                by=options["by"],
-                ns=options["n"],
-                target=options["output"],
-                stdout=self.stdout,
-                stderr=self.stderr,
-            )
+            self._rerank(parse_scorer_options(options), options)
         except DomainError as error:
             raise CommandError(error_lines(error)) from error
+
+    def _rerank(self, scorer_options: dict[str, Any], options: dict[str, Any]) -> None:
+        """Raises CommandError, and InvalidInput for what is wrong with the folder, before a model is loaded."""
+        folder, scorer = options["folder"], options["scorer"]
+        target = options["output"] or folder.resolve().with_name(f"{folder.resolve().name}.ranking.csv")
+        try:
+            entry = registry.entry(scorer)
+            _check_arguments(entry, options["n"], target)
+            chosen = registry.validate_options(scorer, scorer_options)
+            groups = read_groups(folder, needs_text=entry.reads_text)
+            counts = _candidate_counts(options["n"], groups)
+            metric = loaded_metric.load(scorer, chosen)
+            progress = RowProgress(self.stderr)
+            ranked = rank_groups(groups, metric, by=options["by"], ns=counts, on_progress=progress)
+        except (registry.OptionError, SetupError) as error:
+            raise CommandError(str(error)) from error
+        write_ranking(target, ranked, scorer=metric.identity, ns=counts)
+        for line in _table(best_of_n_gains(ranked, counts), ranked, counts):
+            self.stdout.write(line)
+        self.stdout.write(f"All of it is in {target}.")

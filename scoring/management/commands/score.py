@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
 from annotation.models import Study
@@ -26,32 +25,6 @@ from scoring.models import ScoringRun
 from scoring.runs import loaded_metric, scoring_runs
 from scoring.runs.claims import SCORING
 from scoring.runs.worker import score_in_foreground
-
-
-def score_file_in_terminal(
-    source: Path,
-    metric: str,
-    options: Mapping[str, Any],
-    *,
-    target: Path | None,
-    stdout: OutputWrapper,
-    stderr: OutputWrapper,
-) -> None:
-    """Raises CommandError, and InvalidInput for what is wrong with the files, before a model is loaded."""
-    target = target or source.with_name(f"{source.stem}.{metric}.csv")
-    try:
-        reads = registry.entry(metric).reads
-        chosen = registry.validate_options(metric, options)
-        read_rows(source, reads=reads)
-        check_target(target)
-        model = loaded_metric.load(metric, chosen)
-        summary = score_file(source, target, model, reads=reads, on_progress=RowProgress(stderr))
-    except (registry.OptionError, SetupError) as error:
-        raise CommandError(str(error)) from error
-    except KeyboardInterrupt:
-        again = f"Stopped. What was scored is in {target}; the same command goes on from there."
-        raise CommandError(again, returncode=130) from None
-    stdout.write(_describe_summary(summary, target))
 
 
 def _describe_summary(summary: Summary, target: Path) -> str:
@@ -113,14 +86,22 @@ class Command(BaseCommand):
             raise CommandError(
                 "--system, --again and --detach are for studies; a file is scored here and now."
             )
-        score_file_in_terminal(
-            source,
-            options["scorer"],
-            parse_scorer_options(options),
-            target=options["output"],
-            stdout=self.stdout,
-            stderr=self.stderr,
-        )
+        metric = options["scorer"]
+        target = options["output"] or source.with_name(f"{source.stem}.{metric}.csv")
+        try:
+            reads = registry.entry(metric).reads
+            chosen = registry.validate_options(metric, parse_scorer_options(options))
+            # What is wrong with the files is said before a model is loaded.
+            read_rows(source, reads=reads)
+            check_target(target)
+            model = loaded_metric.load(metric, chosen)
+            summary = score_file(source, target, model, reads=reads, on_progress=RowProgress(self.stderr))
+        except (registry.OptionError, SetupError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            again = f"Stopped. What was scored is in {target}; the same command goes on from there."
+            raise CommandError(again, returncode=130) from None
+        self.stdout.write(_describe_summary(summary, target))
 
     def _score_study(self, study: Study, options: dict[str, Any]) -> None:
         if options["output"]:
