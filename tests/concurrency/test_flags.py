@@ -9,6 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.advisory_locks import LockKey, session_lock
+from annotation.jobs import sweeps
 from annotation.models import CaseReason, Item, ReviewCase, Task
 from annotation.rating import exclusions
 from annotation.review import cases, flagging, settings
@@ -98,10 +99,15 @@ def test_a_sweep_sees_what_was_committed_late(study, committed_late):
     assert unresolved(study) == {"late": {"codes"}, "early": {"codes"}}
 
 
+def trust_what_is_in_sight(monkeypatch) -> None:
+    """As if no transaction were ever open."""
+    heads = sweeps.visible_heads
+    monkeypatch.setattr(sweeps, "visible_heads", lambda *given: (heads(*given)[0], 0, 0))
+
+
 def test_it_is_lost_when_the_highest_id_in_sight_is_trusted(study, committed_late, monkeypatch):
-    """Negative control: as if no transaction were ever open."""
-    in_sight = flagging._visible_ids
-    monkeypatch.setattr(flagging, "_visible_ids", lambda study: (in_sight(study)[0], 0, 0))
+    """Negative control."""
+    trust_what_is_in_sight(monkeypatch)
     committed_late()
     assert unresolved(study) == {"early": {"codes"}}
 
@@ -116,8 +122,7 @@ def test_sweeps_look_at_what_is_new_and_at_everything_once_rules_change(study, m
 
     monkeypatch.setattr(flagging, "flag_versions", counted)
     # Whatever transactions are open in the databases of other tests, on the same server.
-    in_sight = flagging._visible_ids
-    monkeypatch.setattr(flagging, "_visible_ids", lambda study: (in_sight(study)[0], 0, 0))
+    trust_what_is_in_sight(monkeypatch)
     tasks = [factories.rating_task(study, name) for name in "abc"]
     votes(tasks[0], 1, 2)
     flagging.sweep_studies()
