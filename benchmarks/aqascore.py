@@ -32,7 +32,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import harness, omni_checkpoint
 from scoring.backbones.audio_lm.chat import Chat
-from scoring.backbones.audio_lm.listening import load_extractor, n_pooled, padded_mel
+from scoring.backbones.audio_lm.families import n_pooled, padded_mel
+from scoring.backbones.audio_lm.model import load_extractor
 from scoring.backbones.loading.sounds import decode
 from scoring.metrics.contract import Example, Metric, Sound
 from scoring.metrics.registry import Runtime, open_metric

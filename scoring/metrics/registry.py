@@ -303,7 +303,7 @@ def validate_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     forms and command lines write them. Raises OptionError."""
     options = parse_options(entry(name).options, given, of=name)
     if entry(name).checks:
-        _import_object(entry(name).checks)(options)
+        import_object(entry(name).checks)(options)
     return options
 
 
@@ -318,11 +318,12 @@ def parse_options(options: Sequence[Option], given: Mapping[str, Any], *, of: st
 
 def open_metric(name: str, options: Mapping[str, Any], runtime: Runtime) -> Metric:
     """Load a metric and its weights. Raises OptionError, SetupError."""
-    opens: Callable[[Mapping[str, Any], Runtime], Metric] = _import_object(entry(name).opens)
+    opens: Callable[[Mapping[str, Any], Runtime], Metric] = import_object(entry(name).opens)
     return opens(validate_options(name, options), runtime)
 
 
-def _import_object(place: str) -> Any:
+def import_object(place: str) -> Any:
+    """`place` is "module:name"."""
     module, _, function = place.partition(":")
     return getattr(import_module(module), function)
 

@@ -11,20 +11,40 @@ from torch.nn.functional import gelu, pad, scaled_dot_product_attention
 from transformers import AttentionInterface, Qwen2AudioProcessor, WhisperFeatureExtractor
 from transformers.utils.logging import disable_progress_bar
 
-from scoring.backbones.audio_lm.listening import (
-    Family,
-    Features,
-    Samples,
-    n_pooled,
-    padded_mel,
-    too_short_error,
-)
-from scoring.backbones.audio_lm.model import AudioLanguageModel
+from scoring.backbones.audio_lm.model import AudioLanguageModel, Family, Features, Samples
 from scoring.backbones.loading.checkpoints import find_checkpoint
 from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of, dtype_of
-from scoring.metrics.contract import SetupError
+from scoring.metrics.contract import ExampleError, SetupError
 from scoring.metrics.registry import Runtime
+
+
+def too_short_error() -> ExampleError:
+    return ExampleError(
+        "no_sound", "The sound is too short to be heard by this model: a few hundredths of a second."
+    )
+
+
+def padded_mel(
+    extractor: WhisperFeatureExtractor, samples: Samples, *, n_samples: int
+) -> tuple[torch.Tensor, int]:
+    """The log-mel spectrogram (mels, frames) of a sound followed by silence up to `n_samples`, and the number of frames
+    that begin within the sound."""
+    output = extractor(
+        samples,
+        sampling_rate=extractor.sampling_rate,
+        padding="max_length",
+        max_length=n_samples,
+        return_attention_mask=True,
+        return_tensors="pt",
+    )
+    return output["input_features"][0], int(output["attention_mask"].sum())
+
+
+def n_pooled(n_frames: int) -> int:
+    """Embeddings of so many mel frames where a tower halves them twice: a strided convolution, then pooling."""
+    return ((n_frames - 1) // 2 + 1) // 2
+
 
 # ── windowed attention, all windows at once ──
 # The audio towers of the Omni models attend within windows of a second or two. Without FlashAttention, transformers

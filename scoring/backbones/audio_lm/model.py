@@ -2,26 +2,23 @@
 
 A prompt is system, sounds, question. What its tokens are is left to the model's own template and tokenizer; that all
 prompts of a hearing begin alike, and all prompts of a metric begin with the same system prompt, is what makes this fast
-(see packing.py). The results are those of a plain pass over each whole prompt.
+(see packing below). The results are those of a plain pass over each whole prompt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
+import numpy as np
 import torch
-from transformers import DynamicCache
+from numpy.typing import NDArray
+from transformers import DynamicCache, WhisperFeatureExtractor
 
 from scoring.backbones.audio_lm.chat import Chat
-from scoring.backbones.audio_lm.listening import (
-    Family,
-    Features,
-    extractor_settings,
-    load_extractor,
-)
-from scoring.backbones.audio_lm.packing import Packed, Row, pack, split
 from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
 from scoring.backbones.loading.adapters import apply_adapter
 from scoring.backbones.loading.checkpoints import Checkpoint
@@ -30,6 +27,139 @@ from scoring.backbones.loading.pretrained import load_model
 from scoring.backbones.loading.sounds import decode
 from scoring.metrics.batching import group_by_length
 from scoring.metrics.contract import ExampleError, SetupError, Sound
+
+Samples = NDArray[np.float32]
+Features = dict[str, torch.Tensor]
+
+
+class Listener(Protocol):
+    """`features` runs in threads, on the CPU; `embed` on the model's device. A sound's embeddings (tokens, width) are
+    the same whatever is embedded with it."""
+
+    @property
+    def seconds(self) -> float:
+        """The longest sound the model takes."""
+        ...
+
+    def features(self, samples: Samples) -> Features:
+        """Raises ExampleError `no_sound` where nothing would come of them."""
+        ...
+
+    def embed(self, features: Sequence[Features]) -> list[torch.Tensor]: ...
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models of one design. `version` grows by hand whenever the code here changes what is computed."""
+
+    title: str
+    model_types: tuple[str, ...]
+    model_class: str
+    version: int
+    listener: Callable[[Any, WhisperFeatureExtractor], Listener]
+    template: Callable[[], str | None] = lambda: None
+
+
+def load_extractor(folder: Path) -> WhisperFeatureExtractor:
+    """The front end of all these models: a log-mel spectrogram. Raises SetupError."""
+    try:
+        return WhisperFeatureExtractor.from_pretrained(folder, local_files_only=True)
+    except Exception as error:
+        raise SetupError(
+            f"{folder} has no preprocessor_config.json that can be read. Download it again."
+        ) from error
+
+
+def extractor_settings(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
+    """The settings of a front end that change features."""
+    names = [
+        "feature_size",
+        "sampling_rate",
+        "hop_length",
+        "chunk_length",
+        "n_fft",
+        "dither",
+        "padding_value",
+    ]
+    return {name: getattr(extractor, name) for name in names}
+
+
+# ── packing: questions behind what they share, so that one pass answers all of them ──
+#
+#     row:        prefix | question 1 | question 2 | … | padding
+#     positions:  0 … n  | n+1 …      | n+1 …      | …
+#
+# Each question sees the prefix and itself, at the positions it would have on its own; nothing is computed twice and
+# nothing copied. What all rows begin with (the system prompt) is not even in them: `Packed.mask` has columns for it.
+
+# Kernels want the masks of attention aligned.
+_ALIGNMENT = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """Tokens shared by the questions of a hearing, then each question's own, at least one."""
+
+    shared: tuple[int, ...]
+    questions: tuple[tuple[int, ...], ...]
+
+    @property
+    def length(self) -> int:
+        return len(self.shared) + sum(len(question) for question in self.questions)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A batch of rows, padded to one length L: `ids` and `positions` (B, L); `mask` (B, 1, L, n_before + L), true where
+    a token (third axis) sees another; `rows` and `columns` of each question's last token, questions in their order."""
+
+    ids: torch.Tensor
+    positions: torch.Tensor
+    mask: torch.Tensor
+    rows: torch.Tensor
+    columns: torch.Tensor
+
+
+def split(prompts: Sequence[Sequence[int]]) -> Row:
+    """The common prefix of the prompts, as far as it leaves each a token of its own."""
+    longest = min(len(prompt) for prompt in prompts) - 1
+    first = prompts[0]
+    n_shared = next(
+        (i for i in range(longest) if any(prompt[i] != first[i] for prompt in prompts)),
+        longest,
+    )
+    return Row(tuple(first[:n_shared]), tuple(tuple(prompt[n_shared:]) for prompt in prompts))
+
+
+def pack(rows: Sequence[Row], *, n_before: int, device: torch.device) -> Packed:
+    """Rows as tensors. `n_before` tokens come before each, seen by all: they are not in the rows."""
+    length = max(row.length for row in rows)
+    length += -(n_before + length) % _ALIGNMENT
+    ids = torch.zeros(len(rows), length, dtype=torch.long)
+    positions = torch.zeros_like(ids)
+    parts = torch.full_like(ids, -1)  # 0 what is shared, 1, 2, … the questions, -1 padding
+    lasts: list[tuple[int, int]] = []
+    for r, row in enumerate(rows):
+        end = 0
+        for p, tokens in enumerate((row.shared, *row.questions)):
+            start, end = end, end + len(tokens)
+            first = n_before + (len(row.shared) if p else 0)
+            ids[r, start:end] = torch.tensor(tokens, dtype=torch.long)
+            positions[r, start:end] = torch.arange(first, first + len(tokens))
+            parts[r, start:end] = p
+            if p:
+                lasts.append((r, end - 1))
+    where = torch.tensor(lasts, dtype=torch.long).T
+    ids, positions, parts, where = (tensor.to(device) for tensor in (ids, positions, parts, where))
+    seen, seeing = parts[:, None, :], parts[:, :, None]
+    # Padding sees what is shared: a token that sees nothing would become NaN, and spread.
+    visible = (seen == 0) | ((seen == seeing) & (seen > 0))
+    order = torch.arange(length, device=device)
+    visible &= order[None, :] <= order[:, None]
+    before = torch.ones(*parts.shape, n_before, dtype=torch.bool, device=device)
+    mask = torch.cat([before, visible], dim=2)[:, None]
+    return Packed(ids, positions, mask, where[0], where[1])
+
 
 # ── shared prefix: the system prompt is computed once ──
 
@@ -275,15 +405,12 @@ class AudioLanguageModel:
         )
         texts = self._chat.tokenizer.batch_decode(written, skip_special_tokens=True)
         # What ends an answer counts as written; what pads it to the longest of the batch does not.
-        n_written = [_until_end(ids, ends) for ids in written.tolist()]
+        n_written = [
+            next((n for n, token in enumerate(ids, 1) if token in ends), len(ids)) for ids in written.tolist()
+        ]
         return [
             GeneratedText(
                 str(text).strip(), cut=ids[n - 1] not in ends, prompt_tokens=len(prompt), completion_tokens=n
             )
             for text, ids, n, (prompt, _) in zip(texts, written.tolist(), n_written, prompts, strict=True)
         ]
-
-
-def _until_end(ids: Sequence[int], ends: Sequence[int]) -> int:
-    """The number of tokens up to and including the first end token."""
-    return next((place for place, token in enumerate(ids, 1) if token in ends), len(ids))

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import import_module
 from typing import Any
 
 from scoring.backbones.encoders.contract import AnswerEncoder, MusicEncoder, TextFields
 from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of
-from scoring.metrics.registry import OptionError, Runtime
+from scoring.metrics.registry import OptionError, Runtime, import_object
 
 # Encoders that need no download, by the name that settings give them: "module:class". Each is made as
 # `Class(question=…, rationale=…, transcript=…)`, its first weights drawn from torch's own generator, which the training
@@ -28,8 +27,7 @@ def new_answer_encoder(name: str, fields: TextFields) -> AnswerEncoder:
 
 def make_answer_encoder(name: str, settings: Mapping[str, Any]) -> AnswerEncoder:
     """A built-in encoder again from its `settings`, its weights still to be loaded."""
-    module, _, kind = BUILT_IN_ANSWER_ENCODERS[name].partition(":")
-    encoder: AnswerEncoder = getattr(import_module(module), kind)(**settings)
+    encoder: AnswerEncoder = import_object(BUILT_IN_ANSWER_ENCODERS[name])(**settings)
     return encoder
 
 
@@ -56,8 +54,7 @@ def open_music_encoder(name: str, runtime: Runtime) -> MusicEncoder:
             f"there is no encoder {name!r}: use {BUILT_IN_MUSIC_ENCODER}, clap:laion/clap-htsat-unfused or "
             "muq-mulan:OpenMuQ/MuQ-MuLan-large, the latter two with any hub name or folder of their kind",
         )
-    module, _, function = _MUSIC_ENCODERS[kind].partition(":")
-    opened: MusicEncoder = getattr(import_module(module), function)(
+    opened: MusicEncoder = import_object(_MUSIC_ENCODERS[kind])(
         checkpoint.strip(),
         folder=runtime.checkpoints,
         device=device_of(runtime.device),

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.backbones.audio_lm.packing import Row, pack, split
+from scoring.backbones.audio_lm.model import Row, pack, split
 from scoring.metrics.batching import group_by_length
 
 CPU = torch.device("cpu")
