@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,17 @@ def scored(source: Path, metric: Any, name: str = "scores.csv", *, reads: Reads 
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+class Scores(WordCount):
+    """Gives each example what `outcome` makes of it: readings, or the error it raises."""
+
+    def __init__(self, outcome: Callable[[Example], dict[str, Reading]]) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+    def _one(self, example: Example) -> Outcome:
+        return Outcome(example.key, self.outcome(example))
 
 
 class Stopped(WordCount):
@@ -120,13 +131,9 @@ def test_what_a_killed_process_left_is_gone_on_with(source: Path) -> None:
 
 
 def test_failed_rows_are_tried_again(source: Path) -> None:
-    class Mended(WordCount):
-        def _one(self, example: Example) -> Outcome:
-            return Outcome(example.key, {"words": Reading(99.0)})
-
     source.write_text(source.read_text().replace("1 2 3 4\n", "undecodable\n"))
     scored(source, WordCount())
-    scored(source, Mended())
+    scored(source, Scores(lambda example: {"words": Reading(99.0)}))
     assert [row["words"] for row in read_csv(source.with_name("scores.csv"))] == [
         "1.0", "2.0", "3.0", "99.0", "5.0", "6.0"
     ]  # fmt: skip
@@ -147,10 +154,7 @@ def test_another_scorer_may_not_go_on(source: Path) -> None:
     with pytest.raises(InvalidInput, match=r"another scorer, or another version of it\. Name another target"):
         scored(source, WordCount(version="2"))
     assert source.with_name("scores.csv").read_bytes() == before
-    assert sorted(path.name for path in source.parent.glob("scores*")) == [
-        "scores.csv",
-        "scores.csv.scorer.json",
-    ]
+    assert {path.name for path in source.parent.glob("scores*")} == {"scores.csv", "scores.csv.scorer.json"}
 
 
 def test_a_file_of_somebody_else_s_is_left_alone(source: Path) -> None:
@@ -193,16 +197,8 @@ def test_bad_input_leaves_no_trace(source: Path) -> None:
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
 def test_texts_of_every_kind_come_through(source: Path, name: str) -> None:
-    texts = [
-        "one\rtwo",
-        "one\r\ntwo\nthree",
-        "\u2028one\x85two",
-        '=HYPERLINK("x")',
-        "@SUM(1)",
-        "'=1",
-        "'",
-        "-1",
-    ]
+    texts = ["one\rtwo", "one\r\ntwo\nthree", "\u2028one\x85two"]
+    texts += ['=HYPERLINK("x")', "@SUM(1)", "'=1", "'", "-1"]
     lines = [{"id": f"={n}", "audio": "0.wav", "text": text} for n, text in enumerate(texts)]
     source = source.with_suffix(".jsonl")
     source.write_text("\n".join(json.dumps(line) for line in lines))
@@ -216,26 +212,24 @@ def test_texts_of_every_kind_come_through(source: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
 def test_half_a_character_in_an_answer_ends_nothing(source: Path, name: str) -> None:
-    class Answering(WordCount):
-        def _one(self, example: Example) -> Outcome:
-            if example.texts[0] == "one":
-                raise ExampleError("unparsable", "The answer is no number: \ud83c.")
-            return Outcome(example.key, {"words": Reading(1.0, None, {"answer": "\ud83c"})})
+    def answer(example: Example) -> dict[str, Reading]:
+        if example.texts[0] == "one":
+            raise ExampleError("unparsable", "The answer is no number: \ud83c.")
+        return {"words": Reading(1.0, None, {"answer": "\ud83c"})}
 
-    assert scored(source, Answering(), name) == Summary(6, 5, 0, {"unparsable": 1})
-    assert scored(source, Answering(), name).n_before == 5
+    assert scored(source, Scores(answer), name) == Summary(6, 5, 0, {"unparsable": 1})
+    assert scored(source, Scores(answer), name).n_before == 5
     assert "no number: \\ud83c." in source.with_name(name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
 def test_scores_that_are_bounds_are_marked(source: Path, name: str) -> None:
-    class Bounded(WordCount):
-        def _one(self, example: Example) -> Outcome:
-            found = {"bounded": ["yes", "no"]} if example.texts[0] == "one" else {}
-            return Outcome(example.key, {"heard": Reading(0.5, None, found), "default": Reading(0.5)})
+    def bounds(example: Example) -> dict[str, Reading]:
+        provenance = {"bounded": ["yes", "no"]} if example.texts[0] == "one" else {}
+        return {"heard": Reading(0.5, None, provenance), "default": Reading(0.5)}
 
-    scored(source, Bounded(), name)
-    assert scored(source, Bounded(), name).n_before == 6
+    scored(source, Scores(bounds), name)
+    assert scored(source, Scores(bounds), name).n_before == 6
     if name == "scores.csv":
         rows = read_csv(source.with_name(name))
         assert list(rows[0])[-3:] == ["bounded", "fault", "reason"]
@@ -246,24 +240,16 @@ def test_scores_that_are_bounds_are_marked(source: Path, name: str) -> None:
         assert "bounded" not in second
 
 
-def test_two_processes_do_not_write_to_one_target(source: Path, tmp_path: Path) -> None:
-    rows = [Row("1", ("0.wav",), ("rain",), (tmp_path / "0.wav",))]
-    with (
-        Target(tmp_path / "scores.csv", rows=rows, identity={}),
-        pytest.raises(Conflict, match="Another process"),
-    ):
-        Target(tmp_path / "scores.csv", rows=rows, identity={}).__enter__()
+def test_two_processes_do_not_write_to_one_target(source: Path) -> None:
+    target = source.with_name("scores.csv")
+    with Target(target, rows=[], identity={}), pytest.raises(Conflict, match="Another process"):
+        Target(target, rows=[], identity={}).__enter__()
 
 
 def test_lines_of_json_keep_what_is_behind_a_score(source: Path) -> None:
-    class Detailed(WordCount):
-        def _one(self, example: Example) -> Outcome:
-            return Outcome(
-                example.key, {"yes": Reading(0.25, {"yes": -1.0, "no": -0.5}, {"note": "x\u2028y"})}
-            )
-
-    scored(source, Detailed(), "scores.jsonl")
-    assert scored(source, Detailed(), "scores.jsonl").n_before == 6
+    reading = Reading(0.25, {"yes": -1.0, "no": -0.5}, {"note": "x\u2028y"})
+    scored(source, Scores(lambda example: {"yes": reading}), "scores.jsonl")
+    assert scored(source, Scores(lambda example: {"yes": reading}), "scores.jsonl").n_before == 6
     line = json.loads(source.with_name("scores.jsonl").read_text().split("\n")[0])
     assert line["yes"] == 0.25
     assert line["details"] == {
@@ -272,28 +258,23 @@ def test_lines_of_json_keep_what_is_behind_a_score(source: Path) -> None:
 
 
 def test_pairs_are_given_in_their_order(source: Path) -> None:
-    class Ordered(WordCount):
-        def _one(self, example: Example) -> Outcome:
-            first, second = (float(sound.path.stem) for sound in example.sounds)
-            return Outcome(example.key, {"first": Reading(first), "second": Reading(second)})
+    def places(example: Example) -> dict[str, Reading]:
+        first, second = (float(sound.path.stem) for sound in example.sounds)
+        return {"first": Reading(first), "second": Reading(second)}
 
     source.write_text("audio,audio2,text\n3.wav,1.wav,rain\n")
-    scored(source, Ordered(), reads=Reads.PAIR)
+    scored(source, Scores(places), reads=Reads.PAIR)
     (row,) = read_csv(source.with_name("scores.csv"))
     assert (row["audio"], row["audio2"], row["first"], row["second"]) == ("3.wav", "1.wav", "3.0", "1.0")
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
 def test_an_output_may_be_called_like_a_column(source: Path, name: str) -> None:
-    class Awkward(WordCount):
-        def _one(self, example: Example) -> Outcome:
-            return Outcome(example.key, {"text": Reading(0.5)})
-
-    scored(source, Awkward(), name)
-    assert scored(source, Awkward(), name).n_before == 6
-    assert (
-        '"score.text": 0.5' in (text := (source.parent / name).read_text()) or "text,score.text,fault" in text
-    )
+    metric = Scores(lambda example: {"text": Reading(0.5)})
+    scored(source, metric, name)
+    assert scored(source, metric, name).n_before == 6
+    column = {"scores.csv": "text,score.text,fault", "scores.jsonl": '"score.text": 0.5'}[name]
+    assert column in (source.parent / name).read_text()
 
 
 def test_batches_are_of_like_length_and_within_limits() -> None:

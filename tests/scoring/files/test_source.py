@@ -46,14 +46,17 @@ def test_it_reads_the_same_rows_from_every_format(folder: Path) -> None:
     assert [row.paths for row in first] == [(folder / "a.wav",), (folder / "b.wav",)]
 
 
-def test_rows_without_ids_are_counted(folder: Path) -> None:
-    (folder / "rows.csv").write_text("audio,text\na.wav,rain\na.wav,wind\n")
-    assert [row.id for row in read_rows(folder / "rows.csv", reads=Reads.SINGLE)] == ["1", "2"]
-
-
-def test_numbers_may_be_ids(folder: Path) -> None:
-    (folder / "rows.jsonl").write_text('{"id": 7, "audio": "a.wav", "text": "rain"}')
-    assert [row.id for row in read_rows(folder / "rows.jsonl", reads=Reads.SINGLE)] == ["7"]
+@pytest.mark.parametrize(
+    ("name", "content", "ids"),
+    [
+        ("rows.csv", "audio,text\na.wav,rain\na.wav,wind\n", ["1", "2"]),
+        ("rows.jsonl", '{"id": 7, "audio": "a.wav", "text": "rain"}', ["7"]),
+    ],
+    ids=["rows without ids are counted", "numbers may be ids"],
+)
+def test_every_row_has_an_id(folder: Path, name: str, content: str, ids: list[str]) -> None:
+    (folder / name).write_text(content)
+    assert [row.id for row in read_rows(folder / name, reads=Reads.SINGLE)] == ids
 
 
 def test_pairs_have_a_second_sound_or_a_second_text(folder: Path) -> None:
@@ -89,14 +92,20 @@ def test_a_pair_is_two_of_one_kind(folder: Path, row: str, message: str) -> None
     assert found.startswith(message)
 
 
-def test_an_id_given_twice_names_both_rows(folder: Path) -> None:
-    (folder / "rows.csv").write_text("id,audio,text\nx,a.wav,rain\nx,b.wav,wind\n")
-    assert refusals(folder / "rows.csv") == [("row 3, id", "x is row 2's.")]
-
-
-def test_an_unknown_column_is_named_once(folder: Path) -> None:
-    (folder / "rows.csv").write_text("audio,text,caption\na.wav,rain,c\nb.wav,wind,d\n")
-    assert refusals(folder / "rows.csv") == [("row 2, caption", "is no column of a file to score.")]
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("id,audio,text\nx,a.wav,rain\nx,b.wav,wind\n", ("row 3, id", "x is row 2's.")),
+        (
+            "audio,text,caption\na.wav,rain,c\nb.wav,wind,d\n",
+            ("row 2, caption", "is no column of a file to score."),
+        ),
+    ],
+    ids=["an id given twice names both rows", "an unknown column is named once"],
+)
+def test_a_fault_across_rows_is_named_once(folder: Path, rows: str, problem: tuple[str, str]) -> None:
+    (folder / "rows.csv").write_text(rows)
+    assert refusals(folder / "rows.csv") == [problem]
 
 
 def test_values_of_other_kinds_are_refused(folder: Path) -> None:

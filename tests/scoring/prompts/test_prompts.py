@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
-from scoring.prompts import PromptError, fill, parse
+from scoring.prompts import PromptError, fill, parse, shipped, shipped_names, to_toml
 
 
 def test_a_value_is_never_taken_for_a_placeholder():
@@ -25,3 +27,17 @@ def test_a_value_is_never_taken_for_a_placeholder():
 def test_a_fault_names_its_place(definition, place):
     with pytest.raises(PromptError, match=f"^{place}:"):
         parse(definition)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_prompts_are_written_as_they_are_read(name):
+    assert parse(tomllib.loads(to_toml(shipped(name)))) == shipped(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['say "yes" or \\n', 'three """ quotes', "two\nlines\n\nand one", "tab\there", "\x00\x7f\r\n", "中文"],
+)
+def test_any_text_survives(text):
+    made = parse({"source": text, "system": text, "questions": {'a "set"': {"key": f"x{text}x"}}})
+    assert parse(tomllib.loads(to_toml(made))) == made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,12 @@ MAKERS = {
     "gemma3-with-eyes": tiny_gemma3_with_eyes,
 }
 CPU = torch.device("cpu")
+FolderOf = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    made: dict[str, Path] = {}
-
-    def found(name: str) -> Path:
-        if name not in made:
-            made[name] = MAKERS[name](tmp_path_factory.mktemp("lm") / name)
-        return made[name]
-
-    return found
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
+    return cache(lambda name: MAKERS[name](tmp_path_factory.mktemp("lm") / name))
 
 
 def encoder(folder: Path, **given: Any) -> CausalText:
@@ -61,9 +56,7 @@ ANSWERS = [answer(), answer("something much longer than that " * 6), answer("x",
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_vector_is_the_last_state_of_the_published_forward(
-    folder_of: Callable[[str], Path], name: str
-) -> None:
+def test_a_vector_is_the_last_state_of_the_published_forward(folder_of: FolderOf, name: str) -> None:
     folder = folder_of(name)
     of = encoder(folder)
     found = of(of.collate(of.prepare(ANSWERS)))
@@ -81,7 +74,7 @@ def test_a_vector_is_the_last_state_of_the_published_forward(
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", ["llama", "gemma3"])
-def test_what_else_is_in_the_batch_is_of_no_consequence(folder_of: Callable[[str], Path], name: str) -> None:
+def test_what_else_is_in_the_batch_is_of_no_consequence(folder_of: FolderOf, name: str) -> None:
     of = encoder(folder_of(name))
     parts = of.prepare(ANSWERS)
     together = of(of.collate(parts))
@@ -89,14 +82,14 @@ def test_what_else_is_in_the_batch_is_of_no_consequence(folder_of: Callable[[str
     torch.testing.assert_close(together, alone, atol=2e-6, rtol=1e-5)
 
 
-def test_the_output_layer_is_never_computed(folder_of: Callable[[str], Path]) -> None:
+def test_the_output_layer_is_never_computed(folder_of: FolderOf) -> None:
     of = encoder(folder_of("llama"))
     of.model.lm_head.register_forward_pre_hook(lambda *_: pytest.fail("the output layer was computed"))
     of(of.collate(of.prepare(ANSWERS))).sum()
 
 
 def test_a_text_longer_than_the_model_reads_is_refused_and_never_cut(
-    folder_of: Callable[[str], Path],
+    folder_of: FolderOf,
 ) -> None:
     of = encoder(folder_of("llama"))
     room = 512 - int(of.prepare([answer("")])[0].numel())
@@ -105,7 +98,7 @@ def test_a_text_longer_than_the_model_reads_is_refused_and_never_cut(
         of.prepare([answer("#" * (room + 1))])
 
 
-def test_a_token_without_weights_is_refused(folder_of: Callable[[str], Path]) -> None:
+def test_a_token_without_weights_is_refused(folder_of: FolderOf) -> None:
     of = encoder(folder_of("llama"))
     of.tokenizer.add_tokens([f"<extra{number}>" for number in range(20)])
     with pytest.raises(ExampleError, match="no weights"):
@@ -113,9 +106,7 @@ def test_a_token_without_weights_is_refused(folder_of: Callable[[str], Path]) ->
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma3-with-eyes"])
-def test_an_adapter_goes_into_the_text_model_alone_and_alone_learns(
-    folder_of: Callable[[str], Path], name: str
-) -> None:
+def test_an_adapter_goes_into_the_text_model_alone_and_alone_learns(folder_of: FolderOf, name: str) -> None:
     model = open_model(find_checkpoint(str(folder_of(name))), dtype=torch.float32, device=CPU)
     wrapped = with_new_adapter(model, rank=3, base="somewhere/base")
     learning = [name for name, weight in wrapped.named_parameters() if weight.requires_grad]
@@ -126,7 +117,7 @@ def test_an_adapter_goes_into_the_text_model_alone_and_alone_learns(
 
 
 def test_the_output_layer_learns_only_where_it_is_the_input_layer_too(
-    folder_of: Callable[[str], Path],
+    folder_of: FolderOf,
 ) -> None:
     frozen = {}
     for name in ("llama", "gemma3"):
@@ -136,9 +127,7 @@ def test_the_output_layer_learns_only_where_it_is_the_input_layer_too(
     assert frozen == {"llama": ["lm_head.weight"], "gemma3": []}
 
 
-def test_a_tokenizer_that_is_not_the_model_s_is_refused(
-    folder_of: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_tokenizer_that_is_not_the_model_s_is_refused(folder_of: FolderOf, tmp_path: Path) -> None:
     of = encoder(folder_of("llama"))
     of.tokenizer.add_tokens([f"<extra{number}>" for number in range(200)])
     of.tokenizer.save_pretrained(tmp_path)

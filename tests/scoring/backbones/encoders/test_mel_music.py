@@ -10,13 +10,29 @@ import numpy as np
 import pytest
 import torch
 
-from scoring.backbones.encoders import mel_features
 from scoring.backbones.encoders.contract import MusicEncoder, Span
+from scoring.backbones.encoders.mel_features import (
+    ENDS,
+    RATE,
+    chroma,
+    click_rates,
+    clipping,
+    ending_levels,
+    key_clarity,
+    major_or_minor,
+    mel_levels,
+    normalize_loudness,
+    onset_autocorrelation,
+    onsets,
+    percussion,
+    repetition,
+    spectrum_statistics,
+    steadiness,
+)
 from scoring.backbones.encoders.mel_music import FACT_WIDTH, WORD_WIDTH, MelMusic, tokens_of
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.metrics.contract import ExampleError, Sound
 
-RATE = mel_features.RATE
 FACTS = slice(-WORD_WIDTH - FACT_WIDTH, -WORD_WIDTH)
 
 
@@ -99,7 +115,7 @@ def test_a_missing_file_is_a_fault_of_its_own(encoder: MusicEncoder, tmp_path: P
 
 def test_nothing_is_told_of_the_end_of_a_sound_that_goes_on(encoder: MusicEncoder, tmp_path: Path) -> None:
     whole = stored(tmp_path / "whole.wav", tune(rate=RATE), rate=RATE)
-    ends = slice(0, mel_features.ENDS)
+    ends = slice(0, ENDS)
     cut, full = heard(encoder, Span(whole, 0.0, 2.0), Span(whole))
     assert (cut[:, ends] == 0).all()
     assert (full[:, ends] < 0).any()
@@ -125,50 +141,39 @@ def chord(*pitches: int) -> np.ndarray:
 
 
 def test_major_and_minor_are_told_apart_and_so_are_tones_outside_of_the_key() -> None:
-    major = mel_features.chroma(np.concatenate([chord(60, 64, 67), chord(65, 69, 72), chord(67, 71, 74)]))
-    minor = mel_features.chroma(np.concatenate([chord(60, 63, 67), chord(65, 68, 72), chord(60, 63, 67)]))
-    strange = mel_features.chroma(np.concatenate([chord(60, 64, 67), chord(61, 66, 70), chord(67, 71, 74)]))
-    assert mel_features.major_or_minor(major) > 0 > mel_features.major_or_minor(minor)
-    assert mel_features.key_clarity(strange)[2] > mel_features.key_clarity(major)[2] + 1
+    major = chroma(np.concatenate([chord(60, 64, 67), chord(65, 69, 72), chord(67, 71, 74)]))
+    minor = chroma(np.concatenate([chord(60, 63, 67), chord(65, 68, 72), chord(60, 63, 67)]))
+    strange = chroma(np.concatenate([chord(60, 64, 67), chord(61, 66, 70), chord(67, 71, 74)]))
+    assert major_or_minor(major) > 0 > major_or_minor(minor)
+    assert key_clarity(strange)[2] > key_clarity(major)[2] + 1
 
 
 def test_the_loudest_tone_of_a_chroma_is_the_one_that_sounds() -> None:
-    assert mel_features.chroma(chord(69)).sum(axis=0).argmax() == 9
+    assert chroma(chord(69)).sum(axis=0).argmax() == 9
 
 
 def test_flaws_of_a_recording_are_heard() -> None:
     clean, chance = (
-        mel_features.normalize_loudness(tune(rate=RATE).astype(np.float32)),
+        normalize_loudness(tune(rate=RATE).astype(np.float32)),
         np.random.default_rng(0),
     )
-    hissing = mel_features.normalize_loudness(clean + 0.02 * chance.standard_normal(len(clean)))
-    clipped = mel_features.normalize_loudness(clean.clip(-0.1, 0.1))
+    hissing = normalize_loudness(clean + 0.02 * chance.standard_normal(len(clean)))
+    clipped = normalize_loudness(clean.clip(-0.1, 0.1))
     cracking = clean.copy()
     cracking[RATE // 3 :: RATE // 2] += 0.5
-    half = len(mel_features.spectrum_statistics(mel_features.mel_levels(clean))) - 1
-    assert (
-        mel_features.spectrum_statistics(mel_features.mel_levels(hissing))[half]
-        > mel_features.spectrum_statistics(mel_features.mel_levels(clean))[half] + 1
-    )
-    assert mel_features.clipping(clipped)[4] > mel_features.clipping(clean)[4] + 1
-    assert mel_features.click_rates(cracking)[0] > mel_features.click_rates(clean)[0] + 1
-    assert (
-        mel_features.ending_levels(clean[: len(clean) * 3 // 4 + 100])[0]
-        > mel_features.ending_levels(clean)[0] + 1
-    )
+    half = len(spectrum_statistics(mel_levels(clean))) - 1
+    assert spectrum_statistics(mel_levels(hissing))[half] > spectrum_statistics(mel_levels(clean))[half] + 1
+    assert clipping(clipped)[4] > clipping(clean)[4] + 1
+    assert click_rates(cracking)[0] > click_rates(clean)[0] + 1
+    assert ending_levels(clean[: len(clean) * 3 // 4 + 100])[0] > ending_levels(clean)[0] + 1
 
 
 def test_a_hand_that_sways_is_less_steady_and_one_bar_over_and_over_repeats() -> None:
-    even = mel_features.onsets(mel_features.mel_levels(tune(rate=RATE, seconds=6)))
-    swaying = mel_features.onsets(
-        mel_features.mel_levels(np.concatenate([tune(rate=RATE, seconds=2, bpm=b) for b in (120, 100, 143)]))
-    )
-    assert (
-        mel_features.steadiness(mel_features.onset_autocorrelation(even))[1]
-        > mel_features.steadiness(mel_features.onset_autocorrelation(swaying))[1]
-    )
+    even = onsets(mel_levels(tune(rate=RATE, seconds=6)))
+    swaying = onsets(mel_levels(np.concatenate([tune(rate=RATE, seconds=2, bpm=b) for b in (120, 100, 143)])))
+    assert steadiness(onset_autocorrelation(even))[1] > steadiness(onset_autocorrelation(swaying))[1]
     bar = chance_rows(10)
-    assert mel_features.repetition(np.tile(bar, (4, 1)))[0] > mel_features.repetition(chance_rows(40))[0] + 1
+    assert repetition(np.tile(bar, (4, 1)))[0] > repetition(chance_rows(40))[0] + 1
 
 
 def chance_rows(n: int) -> np.ndarray:
@@ -179,9 +184,7 @@ def test_percussion_is_brief_and_broad() -> None:
     t = np.arange(4 * RATE) / RATE
     struck = np.random.default_rng(0).standard_normal(len(t)) * np.exp(-30 * (t % 0.5))
     held = chord(60, 64, 67)
-    drums, chords = (
-        mel_features.percussion(mel_features.mel_levels(sound)).mean() for sound in (struck, held)
-    )
+    drums, chords = (percussion(mel_levels(sound)).mean() for sound in (struck, held))
     assert drums > chords + 1
 
 

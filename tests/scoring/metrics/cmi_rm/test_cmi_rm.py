@@ -27,6 +27,7 @@ from tests.scoring.sounds import sound
 from tests.scoring.tiny_clap import tiny_clap
 
 Opens = Callable[..., Metric]
+Clip = Callable[[int, float], Sound]
 NAMES = ("alignment", "musicality")
 
 
@@ -45,7 +46,7 @@ def opens(tmp_path: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def clip(tmp_path: Path) -> Callable[[int, float], Sound]:
+def clip(tmp_path: Path) -> Clip:
     return lambda seed, seconds: sound(tmp_path, seconds=seconds, seed=seed)
 
 
@@ -54,9 +55,7 @@ def values(outcomes: list[Outcome]) -> list[float]:
     return [outcome.readings[name].value for outcome in outcomes for name in NAMES]
 
 
-def test_no_score_depends_on_what_else_is_in_the_batch(
-    opens: Opens, clip: Callable[[int, float], Sound]
-) -> None:
+def test_no_score_depends_on_what_else_is_in_the_batch(opens: Opens, clip: Clip) -> None:
     prompts: list[dict[str, Any]] = [
         {"texts": ("slow piano",), "fields": {"lyrics": "la la la"}, "reference": clip(9, 3.0)},
         {"texts": ("march",)},
@@ -81,7 +80,7 @@ def test_no_score_depends_on_what_else_is_in_the_batch(
     assert len({round(value, 4) for value in alone}) == 10
 
 
-def test_text_lyrics_and_reference_each_count(opens: Opens, clip: Callable[[int, float], Sound]) -> None:
+def test_text_lyrics_and_reference_each_count(opens: Opens, clip: Clip) -> None:
     base = Example(0, (clip(0, 1.0),), ("slow piano",))
     others = [
         replace(base, texts=("march",)),
@@ -94,7 +93,7 @@ def test_text_lyrics_and_reference_each_count(opens: Opens, clip: Callable[[int,
     assert values(metric.score([replace(base, texts=(), fields={"prompt": "slow piano"})])) == list(found[0])
 
 
-def test_lyrics_are_not_the_text_of_a_prompt(opens: Opens, clip: Callable[[int, float], Sound]) -> None:
+def test_lyrics_are_not_the_text_of_a_prompt(opens: Opens, clip: Clip) -> None:
     """Nothing marks a modality but what it holds: the order of the tokens cannot be seen, as published."""
     metric, one = opens(), clip(0, 1.0)
     as_text = values(metric.score([Example(0, (one,), ("rain",))]))
@@ -103,7 +102,7 @@ def test_lyrics_are_not_the_text_of_a_prompt(opens: Opens, clip: Callable[[int, 
 
 
 def test_what_is_absent_is_left_out_or_encoded_as_the_model_was_trained(
-    tmp_path: Path, opens: Opens, clip: Callable[[int, float], Sound]
+    tmp_path: Path, opens: Opens, clip: Clip
 ) -> None:
     example = Example(0, (clip(0, 1.0),), ("rain",))
     masked = values(opens().score([example]))
@@ -114,7 +113,7 @@ def test_what_is_absent_is_left_out_or_encoded_as_the_model_was_trained(
     assert masked != pytest.approx(encoded, abs=1e-4)
 
 
-def test_each_strategy_hears_what_the_paper_says(opens: Opens, clip: Callable[[int, float], Sound]) -> None:
+def test_each_strategy_hears_what_the_paper_says(opens: Opens, clip: Clip) -> None:
     song = clip(0, 17.0)
     example = Example(0, (song,), ("rain",))
     first = Example(0, (clip(1, 10.0),), ("rain",))
@@ -150,18 +149,14 @@ def test_pieces_of_ten_seconds_cover_two_minutes_at_most(seconds: float, starts:
     assert [span.seconds for span in spans_of(heard, "first-120")] == [120.0]
 
 
-def test_pieces_past_an_end_that_was_stated_wrongly_are_left_out(
-    opens: Opens, clip: Callable[[int, float], Sound]
-) -> None:
+def test_pieces_past_an_end_that_was_stated_wrongly_are_left_out(opens: Opens, clip: Clip) -> None:
     song = clip(0, 12.0)
     told_wrongly = Example(0, (replace(song, seconds=0.0),), ("rain",))
     metric = opens(strategy="mean-10")
     assert values(metric.score([told_wrongly])) == values(metric.score([Example(0, (song,), ("rain",))]))
 
 
-def test_a_fault_stays_with_its_row(
-    opens: Opens, clip: Callable[[int, float], Sound], tmp_path: Path
-) -> None:
+def test_a_fault_stays_with_its_row(opens: Opens, clip: Clip, tmp_path: Path) -> None:
     good, missing = clip(0, 1.0), Sound("0" * 64, tmp_path / "none.wav", 1.0)
     metric = opens()
     examples = [
@@ -189,9 +184,7 @@ def test_the_identity_changes_with_all_that_changes_a_score(tmp_path: Path, open
     assert str(opens().identity) == identities[0]
 
 
-def test_tokens_may_be_reduced_before_the_model(
-    tmp_path: Path, opens: Opens, clip: Callable[[int, float], Sound]
-) -> None:
+def test_tokens_may_be_reduced_before_the_model(tmp_path: Path, opens: Opens, clip: Clip) -> None:
     example = Example(0, (clip(0, 2.3),), ("rain",))
     plain = values(opens().score([example]))
     small_cmi_rm(tmp_path / "reduced", InputSettings(reduction=Reduction(sound=3, text=2)))
@@ -270,9 +263,7 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         assert (one / name).read_bytes() == (two / name).read_bytes()
 
 
-def test_kept_features_are_not_computed_again(
-    tmp_path: Path, runtime: Runtime, clip: Callable[[int, float], Sound]
-) -> None:
+def test_kept_features_are_not_computed_again(tmp_path: Path, runtime: Runtime, clip: Clip) -> None:
     encoder = Loudness(FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes))
     found = open_checkpoint(str(small_cmi_rm(tmp_path / "model")), below=None)
     metric = CmiRmScore(found, encoder, strategy="first-120", device=torch.device("cpu"))
