@@ -82,16 +82,16 @@ def read_groups(folder: Path, *, needs_text: bool) -> list[CandidateGroup]:
     described = [folder / name for name in METADATA if (folder / name).is_file()]
     if len(described) > 1:
         raise InvalidInput(f"{folder} has {' and '.join(one.name for one in described)}. Leave one of them.")
-    found = list(_from_file(described[0]) if described else _from_folders(folder))
+    groups_or_problems = list(_from_file(described[0]) if described else _from_folders(folder))
     if needs_text:
-        found = [_with_text(each) for each in found]
-    if problems := [each for each in found if isinstance(each, RowProblem)]:
+        groups_or_problems = [_with_text(each) for each in groups_or_problems]
+    if problems := [each for each in groups_or_problems if isinstance(each, RowProblem)]:
         raise refusal(
             f"{folder} cannot be ranked as it is; nothing was.",
             problems,
             lambda problem: (problem.row, problem.problem),
         )
-    groups = [each for each in found if isinstance(each, CandidateGroup)]
+    groups = [each for each in groups_or_problems if isinstance(each, CandidateGroup)]
     if not groups:
         raise InvalidInput(
             f"{folder} holds no candidates. Put metadata.csv into it, with the columns "
@@ -101,10 +101,10 @@ def read_groups(folder: Path, *, needs_text: bool) -> list[CandidateGroup]:
     return groups
 
 
-def _with_text(found: CandidateGroup | RowProblem) -> CandidateGroup | RowProblem:
-    if isinstance(found, CandidateGroup) and not found.prompt:
-        return RowProblem(found.name, "prompt", "is empty", "This scorer compares with a text: write one.")
-    return found
+def _with_text(group: CandidateGroup | RowProblem) -> CandidateGroup | RowProblem:
+    if isinstance(group, CandidateGroup) and not group.prompt:
+        return RowProblem(group.name, "prompt", "is empty", "This scorer compares with a text: write one.")
+    return group
 
 
 def _from_folders(folder: Path) -> Iterator[CandidateGroup | RowProblem]:

@@ -30,25 +30,25 @@ def score_batch(metric: Metric, examples: Sequence[Example]) -> list[Outcome]:
 
 
 def call_with_bisection(
-    call: Callable[[Sequence[T]], Sequence[R]], things: Sequence[T], *, broken: Callable[[T, Fault], R]
+    call: Callable[[Sequence[T]], Sequence[R]], examples: Sequence[T], *, broken: Callable[[T, Fault], R]
 ) -> list[R]:
     """The results of a call for these examples; where it raises, of each half, down to the one that it is about, which
     is `broken`. Raises SetupError: that concerns all of them."""
-    if not things:
+    if not examples:
         return []
     try:
-        return list(call(things))
+        return list(call(examples))
     except SetupError:
         raise
     except Exception as error:
-        if len(things) > 1:
+        if len(examples) > 1:
             _free_memory(error)
-            middle = len(things) // 2
-            return call_with_bisection(call, things[:middle], broken=broken) + call_with_bisection(
-                call, things[middle:], broken=broken
+            middle = len(examples) // 2
+            return call_with_bisection(call, examples[:middle], broken=broken) + call_with_bisection(
+                call, examples[middle:], broken=broken
             )
         fault = _fault_of_error(error)
-    return [broken(things[0], fault)]
+    return [broken(examples[0], fault)]
 
 
 def _fault_of_error(error: Exception) -> Fault:
@@ -91,10 +91,10 @@ def _free_memory(error: Exception) -> None:
 def group_by_length(lengths: Sequence[int], *, n_tokens: int) -> list[list[int]]:
     """Numbers of rows that go through the model together: longest first, so that a group is of about one length, at
     most `n_tokens` when padded, or a single row."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if found and (len(found[-1]) + 1) * lengths[found[-1][0]] <= n_tokens:
-            found[-1].append(i)
+        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= n_tokens:
+            groups[-1].append(i)
         else:
-            found.append([i])
-    return found
+            groups.append([i])
+    return groups

@@ -36,27 +36,24 @@ class ClapScore:
         whole = [example for example in examples if example.sounds and example.texts]
         sounds = self._clap.of_sounds([example.sounds[0] for example in whole])
         texts = self._clap.of_texts([example.texts[0] for example in whole])
-        scored = {
-            example.key: _outcome(example.key, sound, text)
-            for example, sound, text in zip(whole, sounds, texts, strict=True)
-        }
-        return [scored.get(example.key) or _missing_input(example) for example in examples]
+        embedded = dict(zip((example.key for example in whole), zip(sounds, texts, strict=True), strict=True))
+        return [
+            _outcome(
+                example.key, *embedded.get(example.key, (_NO_TEXT if example.sounds else _NO_SOUND,) * 2)
+            )
+            for example in examples
+        ]
 
 
-def _outcome(key: int, sound: Embedding | Exception, text: Embedding | Exception) -> Outcome:
-    for side in (sound, text):
-        if isinstance(side, ExampleError):
-            return Outcome(key, fault=side.fault)
-    cosine = float((sound.double() * text.double()).sum())  # type: ignore[union-attr]
+_NO_SOUND = ExampleError("no_sound", "This candidate has no sound. CLAPScore compares a sound with a text.")
+_NO_TEXT = ExampleError("no_text", "There is no text to compare the sound with. Give the item a prompt.")
+
+
+def _outcome(key: int, sound: Embedding | ExampleError, text: Embedding | ExampleError) -> Outcome:
+    if isinstance(sound, ExampleError):
+        return Outcome(key, fault=sound.fault)
+    if isinstance(text, ExampleError):
+        return Outcome(key, fault=text.fault)
     # Rounding may carry two equal directions past 1.
-    return Outcome(key, {"value": Reading(min(max(cosine, -1.0), 1.0))})
-
-
-def _missing_input(example: Example) -> Outcome:
-    if not example.sounds:
-        error = ExampleError(
-            "no_sound", "This candidate has no sound. CLAPScore compares a sound with a text."
-        )
-    else:
-        error = ExampleError("no_text", "There is no text to compare the sound with. Give the item a prompt.")
-    return Outcome(example.key, fault=error.fault)
+    cosine = min(max(float((sound.double() * text.double()).sum()), -1.0), 1.0)
+    return Outcome(key, {"value": Reading(cosine)})

@@ -158,16 +158,16 @@ def instruction_of(prompts: Prompts, family: str, key: str) -> Instruction:
     """A question that holds what it must, with its own system prompt or the file's. Raises PromptError where it is
     missing or does not."""
     place, rule = f"questions.{ASK}.{key}", PROMPT_RULES[family][key]
-    ask = prompts.questions.get(ASK, {}).get(key)
+    question = prompts.questions.get(ASK, {}).get(key)
     system = prompts.questions.get(SYSTEM, {}).get(key, prompts.system)
-    if ask is None:
+    if question is None:
         raise PromptError(f"{place}: missing; it is what this scorer asks.")
-    if set(PLACEHOLDER.findall(ask)) != set(rule.placeholders):
+    if set(PLACEHOLDER.findall(question)) != set(rule.placeholders):
         names = ", ".join(f"{{{name}}}" for name in sorted(rule.placeholders)) or "no {placeholder}"
         raise PromptError(f"{place}: must hold {names}, once or more, and no other.")
-    if rule.answer and f"{rule.answer.label}:" not in ask + system:
+    if rule.answer and f"{rule.answer.label}:" not in question + system:
         raise PromptError(f"{place}: must ask for a line “{rule.answer.line}”; that line is what is read.")
-    return Instruction(system, ask)
+    return Instruction(system, question)
 
 
 def chosen_prompts(options: Mapping[str, Any], name: str) -> Prompts:

@@ -298,22 +298,22 @@ def entry(name: str) -> MetricEntry:
     return METRICS[name]
 
 
-def validate_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def validate_options(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a metric, defaults filled in. Texts are accepted where numbers, flags and lists are wanted, as
     forms and command lines write them. Raises OptionError."""
-    options = parse_options(entry(name).options, given, of=name)
+    options = parse_options(entry(name).options, values, of=name)
     if entry(name).checks:
         import_object(entry(name).checks)(options)
     return options
 
 
-def parse_options(options: Sequence[Option], given: Mapping[str, Any], *, of: str) -> dict[str, Any]:
+def parse_options(options: Sequence[Option], values: Mapping[str, Any], *, of: str) -> dict[str, Any]:
     """Given values for these options, each read as its kind wants it, defaults filled in. Raises OptionError."""
     known = {option.name: option for option in options}
-    for option in given:
+    for option in values:
         if option not in known:
             raise OptionError(option, f"{of} has no such option; it has {', '.join(known) or 'none'}")
-    return {option.name: _parse_value(option, given.get(option.name)) for option in known.values()}
+    return {option.name: _parse_value(option, values.get(option.name)) for option in known.values()}
 
 
 def open_metric(name: str, options: Mapping[str, Any], runtime: Runtime) -> Metric:
@@ -328,12 +328,12 @@ def import_object(place: str) -> Any:
     return getattr(import_module(module), function)
 
 
-def _parse_value(option: Option, given: Any) -> Any:
-    if given in (None, "", [], {}):
+def _parse_value(option: Option, value: Any) -> Any:
+    if value in (None, "", [], {}):
         if option.required:
             raise OptionError(option.name, "is missing")
         return option.default
-    value = _read(option, given)
+    value = _read(option, value)
     if fault := _bounds_fault(option, value):
         raise OptionError(option.name, fault)
     return value

@@ -75,14 +75,14 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 def _parse_questions(entries: Any, place: str) -> dict[str, str]:
     if not isinstance(entries, Mapping) or not entries:
         raise PromptError(f'{place}: give it at least one question, as key = "text".')
-    found = {}
+    questions = {}
     for key, text in entries.items():
         if not KEY.match(key):
             raise PromptError(f"{place}.{key}: use small letters, digits, - and _ in names, 40 at most.")
-        found[key] = _parse_text(text, f"{place}.{key}").strip()
-        if not found[key]:
+        questions[key] = _parse_text(text, f"{place}.{key}").strip()
+        if not questions[key]:
             raise PromptError(f"{place}.{key}: is empty.")
-    return found
+    return questions
 
 
 def _parse_text(value: Any, place: str) -> str:

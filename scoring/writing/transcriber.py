@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import WhisperProcessor
 
-from scoring.backbones.audio_lm.listening import extractor_settings
+from scoring.backbones.audio_lm.model import extractor_settings
 from scoring.backbones.loading.checkpoints import Checkpoint
 from scoring.backbones.loading.pretrained import load_model
 from scoring.backbones.loading.sounds import decode

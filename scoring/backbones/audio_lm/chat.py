@@ -64,9 +64,9 @@ class Chat:
         )
 
     def _check(self, question: str) -> None:
-        if found := next((token for token in self._control if token in question), None):
+        if control := next((token for token in self._control if token in question), None):
             raise ExampleError(
-                "control_token", f"The text holds {found}, a control token of this model. Remove it."
+                "control_token", f"The text holds {control}, a control token of this model. Remove it."
             )
         # A token is at least a byte, so short texts need no counting.
         if len(question.encode()) <= MAX_QUESTION_TOKENS:

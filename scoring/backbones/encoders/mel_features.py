@@ -236,11 +236,11 @@ def tempo_points(beats_a_minute: FloatArray) -> FloatArray:
 
 def steadiness(recurring: FloatArray) -> FloatArray:
     """How well onsets recur within one and a half seconds, four and six: a hand that sways loses it first."""
-    found = [
+    highest = [
         _highest_within(recurring, low, high)
         for low, high in ((0.25, 1.5), (1.5, 4.0), (4.0, _LONGEST_SECONDS))
     ]
-    return (np.array(found) - [0.55, 0.5, 0.45]) / 0.2
+    return (np.array(highest) - [0.55, 0.5, 0.45]) / 0.2
 
 
 def percussion(levels: FloatArray) -> FloatArray:
@@ -266,8 +266,8 @@ def repetition(frames: FloatArray) -> FloatArray:
     lags = range(12, len(rows) * 3 // 4)
     if len(lags) < 3:
         return np.zeros(2)
-    found = np.array([np.diagonal(alike, lag).mean() for lag in lags])
-    return (np.array([found.max(), found.mean()]) - [0.25, -0.05]) / [0.2, 0.08]
+    likeness = np.array([np.diagonal(alike, lag).mean() for lag in lags])
+    return (np.array([likeness.max(), likeness.mean()]) - [0.25, -0.05]) / [0.2, 0.08]
 
 
 def _interpolate(recurring: FloatArray, lags: FloatArray) -> FloatArray:
@@ -327,14 +327,14 @@ def key_clarity(tones: FloatArray) -> FloatArray:
     scale = max((np.roll(_MAJOR_SCALE, step) for step in range(12)), key=lambda one: float(one @ mean))
     heard = tones[total > total.max() * 0.01]
     outside = 1 - heard @ scale / heard.sum(axis=1)
-    found = [
+    figures = [
         max(_best_keys(tones)),
         np.log(1 - scale @ mean + 1e-3),
         outside.max(),
         float(np.percentile(outside, 90)),
         outside.std(),
     ]
-    return (np.array(found) - [0.75, -3.0, 0.3, 0.12, 0.07]) / [0.1, 0.7, 0.15, 0.08, 0.04]
+    return (np.array(figures) - [0.75, -3.0, 0.3, 0.12, 0.07]) / [0.1, 0.7, 0.15, 0.08, 0.04]
 
 
 def _best_keys(tones: FloatArray) -> tuple[float, float]:

@@ -43,9 +43,9 @@ def open_muq_mulan(
 ) -> MuqMulan:
     """`checkpoint` is OpenMuQ/MuQ-MuLan-large, another model of its kind on the hub, or a folder. Raises SetupError."""
     package = _package()
-    found = find_model_folder(checkpoint, below=folder, files=_FILES)
+    model_folder = find_model_folder(checkpoint, below=folder, files=_FILES)
     try:
-        model = package.MuQMuLan.from_pretrained(str(found))
+        model = package.MuQMuLan.from_pretrained(str(model_folder))
     except Exception as error:
         raise SetupError(
             f"{checkpoint} cannot be loaded: {first_line(error)} It names two more models in its config.json, "
@@ -92,13 +92,13 @@ class MuqMulan(CachedMusicEncoder):
         tokens = self._text.tokenizer(
             text, return_tensors="pt", truncation=True, max_length=self._text_tokens
         ).to(self._device)
-        found = self._text.model(**tokens).last_hidden_state
-        return _tokens(self._text.transformer(self._text.proj(found)))
+        states = self._text.model(**tokens).last_hidden_state
+        return _tokens(self._text.transformer(self._text.proj(states)))
 
 
-def _tokens(found: torch.Tensor) -> torch.Tensor:
+def _tokens(output: torch.Tensor) -> torch.Tensor:
     """One row out of a batch of one, as the contract wants it."""
-    return found[0].float().cpu().clone()
+    return output[0].float().cpu().clone()
 
 
 def _package() -> Any:

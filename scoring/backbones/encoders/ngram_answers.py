@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -87,13 +87,16 @@ class NgramAnswers(AnswerEncoder):
     def fit(self, answers: Sequence[RatedAnswer]) -> None:
         fields = self._fields(answers)
         # A question counts once, however many answers it has.
-        asked = {(one.question.raw, one.reference.raw, one.rationale.raw): one for one in fields}
+        questions = {(one.question.raw, one.reference.raw, one.rationale.raw): one for one in fields}
         seen: Counter[int] = Counter()
-        for one in asked.values():
-            seen.update({_hash_slot(word, _RARITY_SLOTS) for word in _known_words(one)})
+        for one in questions.values():
+            # The terms that have a document frequency: words, and their n-grams of four characters.
+            texts = (one.question, one.reference, one.rationale)
+            terms = {term for text in texts for term in (*text.count, *text.grams[4])}
+            seen.update({_hash_slot(term, _RARITY_SLOTS) for term in terms})
         count = torch.zeros(_RARITY_SLOTS)
         count[list(seen)] = torch.tensor([float(times) for times in seen.values()])
-        self.rarity.copy_(torch.log((len(asked) + 1) / (count + 0.5)))
+        self.rarity.copy_(torch.log((len(questions) + 1) / (count + 0.5)))
         rarity = self._rarities()
         table = torch.stack([_overlaps(one, rarity) for one in fields])
         self.centre.copy_(table.mean(dim=0))
@@ -101,11 +104,11 @@ class NgramAnswers(AnswerEncoder):
 
     def prepare(self, answers: Sequence[RatedAnswer]) -> list[Prepared]:
         rarity, centre, scale = self._rarities(), self.centre.cpu(), self.scale.cpu()
-        found = []
+        prepared = []
         for fields in self._fields(answers):
-            far = (_overlaps(fields, rarity) - centre) / scale
-            found.append(Prepared(far.clamp(-_LARGEST_Z, _LARGEST_Z), *_bag(fields.candidate)))
-        return found
+            z = (_overlaps(fields, rarity) - centre) / scale
+            prepared.append(Prepared(z.clamp(-_LARGEST_Z, _LARGEST_Z), *_bag(fields.candidate)))
+        return prepared
 
     def size(self, prepared: Prepared) -> int:
         """All alike: a batch of answers of even length would be one of even quality, too."""
@@ -128,21 +131,21 @@ class NgramAnswers(AnswerEncoder):
             there = torch.rand(len(wording), 1, device=wording.device) >= _BAG_DROPOUT
             wording = wording * there / (1 - _BAG_DROPOUT)
         read = torch.cat([dropout(shared, _INPUT_DROPOUT, self.training), wording], dim=1)
-        made = gelu(torch.baddbmm(self.bias, read.expand(_MEMBERS, *read.shape), self.weight))
-        made = dropout(made, _HIDDEN_DROPOUT, self.training)
+        hidden = gelu(torch.baddbmm(self.bias, read.expand(_MEMBERS, *read.shape), self.weight))
+        hidden = dropout(hidden, _HIDDEN_DROPOUT, self.training)
         if self.training:
             learning = torch.rand(_MEMBERS, len(read), 1, device=read.device) < _LEARNING / _MEMBERS
-            made = made * learning * (_MEMBERS / _LEARNING)
-        return made.transpose(0, 1).flatten(1)
+            hidden = hidden * learning * (_MEMBERS / _LEARNING)
+        return hidden.transpose(0, 1).flatten(1)
 
     def _fields(self, answers: Sequence[RatedAnswer]) -> list[Fields]:
         # What answers to one question are compared with is cut into words once.
         text = cache(Text)
-        found = []
+        fields = []
         for answer in answers:
             beside = {name: text(getattr(answer, name) if read else "") for name, read in self._read.items()}
-            found.append(Fields(Text(answer.candidate), text(answer.reference), **beside))
-        return found
+            fields.append(Fields(Text(answer.candidate), text(answer.reference), **beside))
+        return fields
 
     def _rarities(self) -> Rarity:
         of_slot = self.rarity.cpu().numpy()
@@ -158,23 +161,12 @@ def _overlaps(fields: Fields, rarity: Rarity) -> torch.Tensor:
     return torch.tensor(list(overlap_features(fields, rarity).values()))
 
 
-def _known_words(fields: Fields) -> set[str]:
-    """The terms that have a document frequency: words, and their n-grams of four characters."""
-    read = (fields.question, fields.reference, fields.rationale)
-    return {word for text in read for word in (*text.count, *text.grams[4])}
-
-
 def _bag(text: Text) -> tuple[torch.Tensor, torch.Tensor]:
     """Slots and weights; the weights have length 1, so that a long answer does not speak louder."""
-    count = Counter(_hash_slot(gram, _BAG_SLOTS) for gram in _wording(text))
+    grams = chain(text.words, (f"{first} {second}" for first, second in pairwise(text.words)))
+    count = Counter(_hash_slot(gram, _BAG_SLOTS) for gram in grams)
     weights = torch.tensor([math.sqrt(times) for times in count.values()])
     return torch.tensor(list(count), dtype=torch.int64), weights / weights.norm().clamp(min=1e-6)
-
-
-def _wording(text: Text) -> Iterable[str]:
-    yield from text.words
-    for first, second in pairwise(text.words):
-        yield f"{first} {second}"
 
 
 def _hash_slot(gram: str, slots: int) -> int:

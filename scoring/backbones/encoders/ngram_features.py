@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -161,13 +161,8 @@ class Fields:
     transcript: Text
 
     def __getitem__(self, letter: str) -> Text:
-        return {
-            "c": self.candidate,
-            "r": self.reference,
-            "q": self.question,
-            "x": self.rationale,
-            "t": self.transcript,
-        }[letter]
+        texts = (self.candidate, self.reference, self.question, self.rationale, self.transcript)
+        return texts["crqxt".index(letter)]
 
 
 def coverage(of: Mapping[W, int], by: Mapping[W, int], rarity: Callable[[W], float] | None = None) -> float:
@@ -221,44 +216,33 @@ _ANTONYMS = (
     ("morning", "night"), ("old", "young"), ("near", "far"), ("near", "away"), ("front", "rear"), ("front", "back"),
     ("in", "out"), ("inside", "outside"), ("indoor", "outdoor"), ("more", "less"),
 )
+# fmt: on
 
 
 def _antonyms_both_ways() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for pair in _ANTONYMS:
-        one, other = map(word_form, pair)
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
+    opposites: defaultdict[str, set[str]] = defaultdict(set)
+    for one, other in _ANTONYMS:
+        opposites[word_form(one)].add(word_form(other))
+        opposites[word_form(other)].add(word_form(one))
+    return {word: frozenset(others) for word, others in opposites.items()}
 
 
 _OPPOSITES = _antonyms_both_ways()
 
 
-def contrast_features(fields: Fields, rarity: Rarity) -> dict[str, float]:
-    """By name, as `ngram_answers_overlaps.overlaps`."""
-    wanted = content_words(fields.reference.count, fields.question.count)
-    wanted = wanted or content_words(fields.reference.count) or fields.reference.count
-    return {
-        **_by_sentence(fields, wanted, rarity),
-        **_by_beginning(fields, wanted),
-        **_antonym_features(fields, wanted),
-    }
-
-
-def _by_sentence(fields: Fields, wanted: Mapping[str, int], rarity: Rarity) -> dict[str, float]:
+def _by_sentence(fields: Fields, key_words: Mapping[str, int], rarity: Rarity) -> dict[str, float]:
     """Of the first sentence, of the last, where a long answer concludes, and of the best."""
     sentences = _sentences(fields.candidate.raw)
-    recall = [coverage(wanted, one.count, rarity) for one in sentences]
+    recall = [coverage(key_words, one.count, rarity) for one in sentences]
     own = [content_words(one.count, fields.question.count) for one in sentences]
     precision = [coverage(words, fields.reference.count, rarity) for words in own]
     return {
         "first_rc": recall[0],
         "first_cr": precision[0],
-        "first_alike": fuzzy_coverage(wanted, sentences[0].count, rarity),
+        "first_alike": fuzzy_coverage(key_words, sentences[0].count, rarity),
         "last_rc": recall[-1],
         "last_cr": precision[-1],
-        "last_alike": fuzzy_coverage(wanted, sentences[-1].count, rarity),
+        "last_alike": fuzzy_coverage(key_words, sentences[-1].count, rarity),
         "first_to_last": recall[0] - recall[-1],
         "best_f": max(2 * r * p / (r + p) if r + p else 0.0 for r, p in zip(recall, precision, strict=True)),
     }
@@ -270,41 +254,41 @@ def _sentences(raw: str) -> list[Text]:
     return [one for one in texts if one.words] or [Text("")]
 
 
-def _by_beginning(fields: Fields, wanted: Mapping[str, int]) -> dict[str, float]:
+def _by_beginning(fields: Fields, key_words: Mapping[str, int]) -> dict[str, float]:
     own = content_words(fields.candidate.count, fields.question.count)
-    found = {}
+    features = {}
     for letters in _BEGINNINGS:
         begun = _count_prefixes(own, letters)
-        found[f"begun{letters}_rc"] = coverage(
-            _count_prefixes(wanted, letters), _count_prefixes(fields.candidate.count, letters)
+        features[f"begun{letters}_rc"] = coverage(
+            _count_prefixes(key_words, letters), _count_prefixes(fields.candidate.count, letters)
         )
-        found[f"begun{letters}_cr"] = coverage(begun, _count_prefixes(fields.reference.count, letters))
-        found[f"begun{letters}_cx"] = coverage(begun, _count_prefixes(fields.rationale.count, letters))
-    return found
+        features[f"begun{letters}_cr"] = coverage(begun, _count_prefixes(fields.reference.count, letters))
+        features[f"begun{letters}_cx"] = coverage(begun, _count_prefixes(fields.rationale.count, letters))
+    return features
 
 
 def _count_prefixes(count: Mapping[str, int], letters: int) -> Counter[str]:
-    found: Counter[str] = Counter()
+    prefixes: Counter[str] = Counter()
     for word, times in count.items():
-        found[word[:letters]] += times
-    return found
+        prefixes[word[:letters]] += times
+    return prefixes
 
 
-def _antonym_features(fields: Fields, wanted: Mapping[str, int]) -> dict[str, float]:
+def _antonym_features(fields: Fields, key_words: Mapping[str, int]) -> dict[str, float]:
     c, r = fields.candidate.count, fields.reference.count
 
-    def opposed(words: Mapping[str, int], to: Mapping[str, int], *, said: bool) -> bool:
+    def opposed(words: Mapping[str, int], to: Mapping[str, int], *, is_present: bool) -> bool:
         return any(
-            (word in to) is said and not _OPPOSITES.get(word, frozenset()).isdisjoint(to) for word in words
+            (word in to) is is_present and not _OPPOSITES.get(word, frozenset()).isdisjoint(to)
+            for word in words
         )
 
     return {
-        "contrary_said": float(opposed(wanted, c, said=False)),
-        "contrary_to_reference": float(opposed(c, r, said=False)),
-        "both_said": float(opposed(r, c, said=True)),
+        "contrary_said": float(opposed(key_words, c, is_present=False)),
+        "contrary_to_reference": float(opposed(c, r, is_present=False)),
+        "both_said": float(opposed(r, c, is_present=True)),
         "one_of_two_met": float(any(word in _OPPOSITES and word in c for word in r)),
     }
-
 
 
 # Which fields are compared: candidate, reference, question, rationale, transcript.
@@ -317,6 +301,8 @@ _LONGEST_ALIGNED = 400
 
 def overlap_features(fields: Fields, rarity: Rarity) -> dict[str, float]:
     """By name, the same names in the same order for all answers."""
+    key_words = content_words(fields.reference.count, fields.question.count)
+    key_words = key_words or content_words(fields.reference.count) or fields.reference.count
     return {
         **_coverages(fields, rarity),
         **_beyond_question(fields, rarity),
@@ -325,28 +311,30 @@ def overlap_features(fields: Fields, rarity: Rarity) -> dict[str, float]:
         **_numbers(fields),
         **_verdicts(fields),
         **_alternatives(fields),
-        **contrast_features(fields, rarity),
+        **_by_sentence(fields, key_words, rarity),
+        **_by_beginning(fields, key_words),
+        **_antonym_features(fields, key_words),
         **_style(fields),
     }
 
 
 def _coverages(fields: Fields, rarity: Rarity) -> dict[str, float]:
-    found = {}
+    features = {}
     for name, weight in (("plain", None), ("rare", rarity)):
         for a, b in _COMPARED:
-            found[f"{name}_{a}{b}"] = coverage(fields[a].count, fields[b].count, weight)
-        recall, precision = found[f"{name}_rc"], found[f"{name}_cr"]
-        found[f"{name}_f"] = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+            features[f"{name}_{a}{b}"] = coverage(fields[a].count, fields[b].count, weight)
+        recall, precision = features[f"{name}_rc"], features[f"{name}_cr"]
+        features[f"{name}_f"] = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
     for other in "rxq":
-        found[f"pairs_{other}c"] = coverage(fields[other].pairs, fields.candidate.pairs)
-    return found
+        features[f"pairs_{other}c"] = coverage(fields[other].pairs, fields.candidate.pairs)
+    return features
 
 
 def _beyond_question(fields: Fields, rarity: Rarity) -> dict[str, float]:
     candidate, reference, rationale = fields.candidate.count, fields.reference.count, fields.rationale.count
-    asked = fields.question.count
-    new_c, new_r, new_x = (content_words(count, asked) for count in (candidate, reference, rationale))
-    own = content_words(candidate, asked, reference)
+    question = fields.question.count
+    new_c, new_r, new_x = (content_words(count, question) for count in (candidate, reference, rationale))
+    own = content_words(candidate, question, reference)
 
     def weight(words: Iterable[str]) -> float:
         return math.log1p(sum(rarity(word) for word in words))
@@ -371,17 +359,17 @@ def _beyond_question(fields: Fields, rarity: Rarity) -> dict[str, float]:
 
 
 def _of_grams(fields: Fields, rarity: Rarity) -> dict[str, float]:
-    found = {}
+    features = {}
     for n in range(SHORTEST_GRAM, LONGEST_GRAM + 1):
         own = {letter: fields[letter].grams[n] for letter in "crqx"}
         # Those of four letters say most of how rare they are: shorter ones are in every text, longer ones in few.
         weight = rarity if n == 4 else None
-        found[f"grams{n}_rc"] = coverage(own["r"], own["c"], weight)
-        found[f"grams{n}_cr"] = coverage(own["c"], own["r"], weight)
+        features[f"grams{n}_rc"] = coverage(own["r"], own["c"], weight)
+        features[f"grams{n}_cr"] = coverage(own["c"], own["r"], weight)
         if n in (3, 4):
             for a, b in ("cr", "cx", "cq", "rx"):
-                found[f"cosine{n}_{a}{b}"] = _cosine(own[a], own[b], weight)
-    return found
+                features[f"cosine{n}_{a}{b}"] = _cosine(own[a], own[b], weight)
+    return features
 
 
 def _cosine(a: Mapping[str, int], b: Mapping[str, int], rarity: Rarity | None) -> float:
@@ -397,8 +385,8 @@ def _cosine(a: Mapping[str, int], b: Mapping[str, int], rarity: Rarity | None) -
 
 def _order(fields: Fields) -> dict[str, float]:
     c, r = fields.candidate.words, fields.reference.words
-    wanted = content_words(fields.reference.count, fields.question.count) or fields.reference.count
-    hits = [at for at, word in enumerate(c) if word in wanted]
+    key_words = content_words(fields.reference.count, fields.question.count) or fields.reference.count
+    hits = [at for at, word in enumerate(c) if word in key_words]
     common = _longest_common(r[:_LONGEST_ALIGNED], c[:_LONGEST_ALIGNED])
     squeezed, sought = fields.candidate.squeezed, fields.reference.squeezed
     return {
@@ -448,13 +436,13 @@ def _numbers(fields: Fields) -> dict[str, float]:
     }
 
 
-def _distance(wanted: set[str], given: set[str]) -> float:
+def _distance(reference: set[str], candidate: set[str]) -> float:
     """How far the nearest number is from the one that is wanted, on a logarithmic scale that ends at 3; 1.5 where no
     number is given, 0 where none or several are wanted."""
-    if len(wanted) != 1:
+    if len(reference) != 1:
         return 0.0
-    (sought,) = wanted
-    values = [float(number) for number in given if number.isdecimal() and len(number) < 16]
+    (sought,) = reference
+    values = [float(number) for number in candidate if number.isdecimal() and len(number) < 16]
     if not values or not sought.isdecimal() or len(sought) > 15:
         return 1.5
     return min(math.log1p(min(abs(float(sought) - value) for value in values)), 3.0)
@@ -462,13 +450,13 @@ def _distance(wanted: set[str], given: set[str]) -> float:
 
 def _verdicts(fields: Fields) -> dict[str, float]:
     c, r = fields.candidate, fields.reference
-    asked = float(bool(_YES_NO_QUESTION.match(fields.question.plain)))
+    is_yes_no = float(bool(_YES_NO_QUESTION.match(fields.question.plain)))
     return {
         "verdict_r": r.verdict,
         "verdict_c": c.verdict,
         "verdicts": c.verdict * r.verdict,
-        "yes_no_asked": asked,
-        "stances": asked * c.stance * r.stance,
+        "yes_no_asked": is_yes_no,
+        "stances": is_yes_no * c.stance * r.stance,
         "denied_c": float(min(c.negations, 3)),
         "denied_r": float(min(r.negations, 2)),
         "denied_x": float(min(fields.rationale.negations, 3)),
@@ -479,7 +467,7 @@ def _verdicts(fields: Fields) -> dict[str, float]:
 def _alternatives(fields: Fields) -> dict[str, float]:
     """The words of the question that the reference has too, and those beside an "or" that it has not."""
     c, r, q = fields.candidate.count, fields.reference.count, fields.question
-    told = Counter({word: 1 for word in q.count if word in r and word not in FUNCTION_WORDS})
+    offered = Counter({word: 1 for word in q.count if word in r and word not in FUNCTION_WORDS})
     beside = {
         word
         for at, joint in enumerate(q.words)
@@ -489,22 +477,19 @@ def _alternatives(fields: Fields) -> dict[str, float]:
     }
     return {
         "offered": float("or" in q.count),
-        "told_met": coverage(told, c),
-        "told": float(bool(told)),
+        "told_met": coverage(offered, c),
+        "told": float(bool(offered)),
         "rivals_met": coverage(Counter(beside), c),
     }
 
 
 def _style(fields: Fields) -> dict[str, float]:
     c, raw = fields.candidate, fields.candidate.raw
-    found = {}
-    for letter in "crqxt":
-        found[f"words_{letter}"] = math.log1p(len(fields[letter].words))
-    for letter in "cr":
-        found[f"characters_{letter}"] = math.log1p(len(fields[letter].raw))
+    lengths = {f"words_{letter}": math.log1p(len(fields[letter].words)) for letter in "crqxt"}
     return {
-        **found,
-        "longer": found["words_c"] - found["words_r"],
+        **lengths,
+        **{f"characters_{letter}": math.log1p(len(fields[letter].raw)) for letter in "cr"},
+        "longer": lengths["words_c"] - lengths["words_r"],
         "distinct": len(c.count) / len(c.words) if c.words else 0.0,
         "sentences": math.log1p(len(re.findall(r"[.!?。！？]", raw))),
         "lines": math.log1p(raw.count("\n")),

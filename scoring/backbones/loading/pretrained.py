@@ -19,36 +19,36 @@ _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torc
 _TRIAL = "import torch; x = torch.ones(64, 256, dtype=torch.bfloat16); torch.nn.functional.linear(x, x)"
 
 
-def device_of(wanted: str) -> torch.device:
+def device_of(name: str) -> torch.device:
     """`auto` is the first GPU there is, or the CPU. Raises SetupError."""
-    if wanted == "auto":
+    if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        device = torch.device(wanted)
+        device = torch.device(name)
     except RuntimeError as error:
-        raise SetupError(f"{wanted!r} is no device: use auto, cpu, cuda or cuda:1.") from error
+        raise SetupError(f"{name!r} is no device: use auto, cpu, cuda or cuda:1.") from error
     if device.type not in ("cpu", "cuda"):
         raise SetupError(
-            f"{wanted} is a device that scores have not been checked on: use auto, cpu, cuda or cuda:1."
+            f"{name} is a device that scores have not been checked on: use auto, cpu, cuda or cuda:1."
         )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise SetupError(
-            f"{wanted} is asked for and this machine offers {torch.cuda.device_count()} GPUs to torch. "
+            f"{name} is asked for and this machine offers {torch.cuda.device_count()} GPUs to torch. "
             "Use auto or cpu, or install the driver and a torch built for it."
         )
     return device
 
 
-def dtype_of(wanted: str, device: torch.device) -> torch.dtype:
+def dtype_of(name: str, device: torch.device) -> torch.dtype:
     """`auto` is bfloat16 on a GPU, float32 on a CPU. Raises SetupError."""
-    if wanted == "bfloat16" and device.type == "cpu" and not _supports_bfloat16():
+    if name == "bfloat16" and device.type == "cpu" and not _supports_bfloat16():
         raise SetupError(
             "This machine's processor announces instructions for bfloat16 and refuses them, which would end the "
             "worker. Set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 for the workers, or use dtype=float32."
         )
-    if wanted == "auto":
+    if name == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
-    return _DTYPES[wanted]
+    return _DTYPES[name]
 
 
 @cache

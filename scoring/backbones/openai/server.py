@@ -296,7 +296,7 @@ class OpenAIServer:
                     [pool.submit(_answer, one, sounds, question) for question in hearing.questions]
                 )
             try:
-                answers = [_gather(asked) for asked in futures]
+                answers = [_gather(per_question) for per_question in futures]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

@@ -79,7 +79,7 @@ def tokens_of_prompts(
     )
     present = [prompt.reference for prompt in prompts if prompt.reference is not None]
     references = iter(encoder.of_spans([Span(sound, 0.0, HEARD_SECONDS) for sound in present]))
-    found: list[Tensor | ExampleError] = []
+    joined: list[Tensor | ExampleError] = []
     for prompt, text, lyrics in zip(prompts, texts[::2], texts[1::2], strict=True):
         parts = [
             pool_tokens(text, feeding.reduction.text),
@@ -87,12 +87,12 @@ def tokens_of_prompts(
         ]
         reference = None if prompt.reference is None else next(references)
         if isinstance(reference, ExampleError):
-            found.append(reference)
+            joined.append(reference)
             continue
         if reference is not None:
             parts.append(pool_tokens(reference, feeding.reduction.reference))
-        found.append(torch.cat(parts))
-    return found
+        joined.append(torch.cat(parts))
+    return joined
 
 
 def tokens_of_sounds(
@@ -121,8 +121,8 @@ def collate(prompts: Sequence[Tensor], sounds: Sequence[Tensor]) -> Batch:
 
 def _encode_texts(texts: Sequence[str], encoder: MusicEncoder, feeding: InputSettings) -> list[Tensor]:
     nothing = torch.zeros(0, encoder.width)
-    wanted = [text for text in texts if text.strip() or feeding.absent is AbsentModality.ENCODED]
-    encoded = iter(encoder.of_texts([text if text.strip() else "" for text in wanted]))
+    present = [text for text in texts if text.strip() or feeding.absent is AbsentModality.ENCODED]
+    encoded = iter(encoder.of_texts([text if text.strip() else "" for text in present]))
     return [
         next(encoded) if text.strip() or feeding.absent is AbsentModality.ENCODED else nothing
         for text in texts

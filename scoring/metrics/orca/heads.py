@@ -121,10 +121,11 @@ class RatingHead(torch.nn.Module):
         each of the five; or, of Beta's clamped y, the sums of log y, of log(1 - y) and of 1."""
         if self.needs_whole_ratings:
             rows = [
-                [sum(rating == level + 1 for rating in given) for level in range(LEVELS)] for given in ratings
+                [sum(rating == level + 1 for rating in of_answer) for level in range(LEVELS)]
+                for of_answer in ratings
             ]
             return torch.tensor(rows, dtype=torch.float32).reshape(-1, LEVELS)
-        return torch.stack([_log_sums(given) for given in ratings]).float()
+        return torch.stack([_log_sums(of_answer) for of_answer in ratings]).float()
 
     def negative_log_likelihood(self, raw: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """The negative log-likelihood of all ratings of each answer together, shape (answers,)."""

@@ -47,13 +47,13 @@ class ClampThreshold:
 
 def clamp_means(means: Floats, variances: Floats, *, at_most: float | None) -> Floats:
     """Shape (answers,). A copy; with None as they are."""
-    found = means.copy()
+    clamped = means.copy()
     if at_most is None:
-        return found
+        return clamped
     sure = variances <= at_most
-    found[sure & (means < CLAMP_WITHIN)] = 0.0
-    found[sure & (means > 1 - CLAMP_WITHIN)] = 1.0
-    return found
+    clamped[sure & (means < CLAMP_WITHIN)] = 0.0
+    clamped[sure & (means > 1 - CLAMP_WITHIN)] = 1.0
+    return clamped
 
 
 def find_clamp_threshold(
@@ -117,12 +117,12 @@ def predict(
     if not parts:
         return torch.empty(0, head.linear.out_features)
     order = sorted(range(len(parts)), key=lambda place: encoder.size(parts[place]))
-    found = []
+    outputs = []
     for batch in _batches(encoder, [parts[place] for place in order]):
-        found.append(head(encoder(on_device(encoder.collate(batch), device))).cpu())
+        outputs.append(head(encoder(on_device(encoder.collate(batch), device))).cpu())
     back = torch.empty(len(parts), dtype=torch.long)
     back[order] = torch.arange(len(parts))
-    return torch.cat(found)[back]
+    return torch.cat(outputs)[back]
 
 
 def _batches(encoder: AnswerEncoder, parts: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -141,17 +141,17 @@ _NO_TEXT = ExampleError("no_text", "There is no answer to rate. Give the candida
 
 
 def open_orca(options: Mapping[str, Any], runtime: Runtime) -> Metric:
-    given = options["clamp_below"]
-    if given is not None and given < 0:
+    at_most = options["clamp_below"]
+    if at_most is not None and at_most < 0:
         raise OptionError("clamp_below", "a variance is not below 0; give 0 for no clamping")
     device = device_of(runtime.device)
     dtype = dtype_of(options["dtype"], device)
     folder = judge_folder(options["checkpoint"], below=runtime.checkpoints)
     judge = open_judge(folder, dtype=dtype, device=device)
-    found = judge.about.clamp_below if given is None else given
+    clamp_below = judge.about.clamp_below if at_most is None else at_most
     # A built-in encoder computes alike on every device, whatever a language model would be loaded as.
     loaded_as = None if judge.about.is_built_in else str(dtype).removeprefix("torch.")
-    return Orca(judge, clamp_below=found or None, dtype=loaded_as)
+    return Orca(judge, clamp_below=clamp_below or None, dtype=loaded_as)
 
 
 class Orca:
