@@ -1,6 +1,6 @@
 """Krippendorff's alpha of 10 million ratings: from arrays, from PostgreSQL, vote by vote, and without each rater.
 
-    python benchmarks/agreement.py [arrays] [raters] [running] [database]
+    python -m benchmarks.agreement [arrays] [raters] [running] [database]
         [--ratings 10000000] [--replicates 2000] [--rounds 3] [--database-ratings 10000000]
 
 Three units in ten ratings, 500 raters, ordinal values of 1 to 5, rows in no order. `arrays` gives alpha, its jackknife
@@ -23,8 +23,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import psutil
@@ -166,8 +164,8 @@ def _peak() -> int:
 def run(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     contestant = ["--contestant", name, "--folder", str(folder)]
     counts = ["--replicates", str(arguments.replicates), "--rounds", str(arguments.rounds)]
-    command = [sys.executable, __file__, *contestant, *counts]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    command = [sys.executable, "-m", "benchmarks.agreement", *contestant, *counts]
+    ended = subprocess.run(command, cwd=harness.ROOT, stdout=subprocess.PIPE, check=False)
     if ended.returncode:
         return {"failed": f"ended with status {ended.returncode}"}
     return dict(json.loads(ended.stdout.splitlines()[-1]))

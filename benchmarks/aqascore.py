@@ -1,7 +1,7 @@
 """AQAScore: a plain loop, ours with one template, ours with nine, for clips of 10 s and 30 s.
 
-    python benchmarks/aqascore.py [--shape 3b-scaled] [--clips 8] [--rounds 3] [--seconds 10,30]
-    python benchmarks/aqascore.py --device cuda --shape 7b --clips 64
+    python -m benchmarks.aqascore [--shape 3b-scaled] [--clips 8] [--rounds 3] [--seconds 10,30]
+    python -m benchmarks.aqascore --device cuda --shape 7b --clips 64
 
 Random weights: the arithmetic is that of the real models, the scores mean nothing. The plain loop gives the model one
 whole prompt at a time and takes the logits of its last position. All three decode each clip and compute its features
@@ -15,21 +15,18 @@ import argparse
 import hashlib
 import os
 import statistics
-import sys
 import tempfile
-import time
-import wave
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from annotation.demo.write import write_wav
 from benchmarks import harness, omni_checkpoint
 from scoring.backbones.audio_lm.chat import Chat
 from scoring.backbones.audio_lm.families import n_pooled, padded_mel
@@ -57,7 +54,7 @@ def main() -> None:
     dtype = arguments.dtype or ("bfloat16" if arguments.device.startswith("cuda") else "float32")
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(Path(name), arguments.shape, device=arguments.device, dtype=dtype)
-        found = {
+        by_length = {
             seconds: bench.measure(seconds, n_clips=arguments.clips, n_rounds=arguments.rounds)
             for seconds in map(int, arguments.seconds.split(","))
         }
@@ -69,9 +66,9 @@ def main() -> None:
             "clips": arguments.clips,
             "rounds": arguments.rounds,
             "matmul_tflops": round(bench.matmul_rate / 1e12, 3),
-            **{f"{seconds} s": one for seconds, one in found.items()},
+            **{f"{seconds} s": one for seconds, one in by_length.items()},
         }
-    harness.finish("nine templates cost little more than one", figures, targets(found, arguments.device))
+    harness.finish("nine templates cost little more than one", figures, targets(by_length, arguments.device))
 
 
 class Bench:
@@ -116,11 +113,11 @@ class Bench:
         for _ in range(n_rounds):
             for name, (n, run) in runs.items():
                 times[name].append(self._timed(run) / n)
-        per_clip = {name: statistics.median(found) for name, found in times.items()}
+        per_clip = {name: statistics.median(each) for name, each in times.items()}
         return {
             "tokens": self._plain.tokens(examples[0]),
-            "clips_per_s": {name: round(1 / found, 3) for name, found in per_clip.items()},
-            "gflop_per_clip": {name: round(found / 1e9, 1) for name, found in work.items()},
+            "clips_per_s": {name: round(1 / each, 3) for name, each in per_clip.items()},
+            "gflop_per_clip": {name: round(each / 1e9, 1) for name, each in work.items()},
             "utilisation": {
                 name: round(work[name] / per_clip[name] / self.matmul_rate, 3) for name in per_clip
             },
@@ -130,11 +127,7 @@ class Bench:
         }
 
     def _timed(self, run: Callable[[], None]) -> float:
-        start = time.perf_counter()
-        run()
-        if self._device.startswith("cuda"):
-            torch.cuda.synchronize()
-        return time.perf_counter() - start
+        return harness.seconds_of(lambda: _synchronized(run, self._device))
 
 
 class PlainLoop:
@@ -203,31 +196,27 @@ def matmul_rate(device: str, dtype: torch.dtype) -> float:
     """Operations a second in products of matrices, the best of several."""
     size = 8192 if device.startswith("cuda") else 1536
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-    best = float("inf")
-    for _ in range(8):
-        start = time.perf_counter()
-        a @ b
-        if device.startswith("cuda"):
-            torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - start)
+    best = min(harness.seconds_of(lambda: _synchronized(lambda: a @ b, device)) for _ in range(8))
     return 2 * size**3 / best
+
+
+def _synchronized(run: Callable[[], object], device: str) -> None:
+    run()
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
 
 
 def clip(folder: Path, *, seconds: int, seed: int) -> Sound:
     path = folder / f"{seconds}-{seed}.wav"
     if not path.exists():
-        samples = np.random.default_rng(seed).normal(size=48_000 * seconds) * 6000
-        with wave.open(str(path), "wb") as file:
-            file.setnchannels(1)
-            file.setsampwidth(2)
-            file.setframerate(48_000)
-            file.writeframes(samples.clip(-32_000, 32_000).astype("<i2").tobytes())
+        samples = np.random.default_rng(seed).normal(size=(48_000 * seconds, 1)) * 6000
+        write_wav(path, samples.clip(-32_000, 32_000).astype(np.int16), rate=48_000)
     return Sound(hashlib.sha256(path.read_bytes()).hexdigest(), path, float(seconds))
 
 
-def targets(found: dict[int, dict[str, Any]], device: str) -> dict[str, tuple[float, float, str]]:
-    bounds: dict[str, tuple[float, float, str]] = {}
-    for seconds, one in found.items():
+def targets(by_length: dict[int, dict[str, Any]], device: str) -> harness.Targets:
+    bounds: harness.Targets = {}
+    for seconds, one in by_length.items():
         if seconds in NINE_TO_ONE:
             bounds[f"{seconds} s: nine / one"] = (one["nine / one"], NINE_TO_ONE[seconds], "<=")
         bounds[f"{seconds} s: nine plain / nine"] = (one["nine plain / nine"], 5.0, ">=")
@@ -238,11 +227,8 @@ def targets(found: dict[int, dict[str, Any]], device: str) -> dict[str, tuple[fl
 
 
 def device_name(device: str) -> str:
-    return (
-        torch.cuda.get_device_name(device)
-        if device.startswith("cuda")
-        else f"cpu, {torch.get_num_threads()} threads"
-    )
+    on_cpu = f"cpu, {torch.get_num_threads()} threads"
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else on_cpu
 
 
 if __name__ == "__main__":

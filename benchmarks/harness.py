@@ -9,7 +9,6 @@ import os
 import platform
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -39,7 +38,6 @@ def options(description: str | None, **defaults: Any) -> argparse.Namespace:
 def scratch_installation(*, static: bool = False) -> Path:
     """An empty, migrated database with durable settings, in a folder that goes when this process does. static: with
     the files that pages link."""
-    sys.path.insert(0, str(ROOT))
     os.environ.pop("DATABASE_URL", None)
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", CONCORD_LOG_LEVEL="WARNING")
     from config import scratch

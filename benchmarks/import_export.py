@@ -1,7 +1,7 @@
 """Bringing a million items in, and taking a million judgments out, beside PostgreSQL's COPY of the same rows.
 
-    python benchmarks/import_export.py in [--items 1000000]
-    python benchmarks/import_export.py out [--judgments 1000000]
+    python -m benchmarks.import_export in [--items 1000000]
+    python -m benchmarks.import_export out [--judgments 1000000]
 
 `in`: a JSONL file of comparisons of two text answers (a pair per line, no audio) is imported by the product's own job,
 in a process of its own. The rows it left are then copied out, the tables emptied, and the same rows loaded into them
@@ -17,8 +17,6 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.harness import ROOT, finish, peak_mb, scratch_installation
 
@@ -127,7 +125,6 @@ def _run_job(job_id: str) -> None:
     import os
     import uuid
 
-    sys.path.insert(0, str(ROOT))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import django
 

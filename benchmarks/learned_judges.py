@@ -1,7 +1,7 @@
 """Judges that learn: ORCA on people's real ratings, CMI-RM on the demo study, whose truth is known.
 
-    python benchmarks/learned_judges.py orca --data FOLDER/orca [--encoder google/gemma-3-270m] [--edges clamp]
-    python benchmarks/learned_judges.py music
+    python -m benchmarks.learned_judges orca --data FOLDER/orca [--encoder google/gemma-3-270m] [--edges clamp]
+    python -m benchmarks.learned_judges music
 
 One JSON line per scenario: figures as mean and standard deviation over seeds, baselines on the same test answers, the
 human ceiling, training seconds, peak memory. Without a name, both with their defaults.
@@ -10,7 +10,6 @@ human ceiling, training seconds, peak memory. Without a name, both with their de
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +17,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analytics.statistics.judges.orca_evaluation import over_seeds
 from scoring.metrics.contract import Metric
@@ -38,7 +35,7 @@ def main() -> None:
         chooser.error(f"say first which: {' or '.join(PARTS)}")
     for part in [chosen.part] if chosen.part else PARTS:
         module = import_module(PARTS[part])
-        parser = argparse.ArgumentParser(prog=f"learned_judges.py {part}", description=module.__doc__)
+        parser = argparse.ArgumentParser(prog=f"learned_judges {part}", description=module.__doc__)
         module.add_arguments(parser)
         module.run(parser.parse_args(rest))
 

@@ -104,9 +104,7 @@ def _votes(
     raters: Sequence[Rater], better: Mapping[str, float], rng: np.random.Generator
 ) -> dict[str, list[PairVote]]:
     chosen = {head: [choose(rater, difference=better[head], rng=rng) for rater in raters] for head in HEADS}
-    return {
-        head: [PairVote(float(one.first), one.confidence) for one in found] for head, found in chosen.items()
-    }
+    return {head: [PairVote(float(one.first), one.confidence) for one in own] for head, own in chosen.items()}
 
 
 BAR = 0.75
@@ -134,16 +132,16 @@ def run(arguments: argparse.Namespace) -> None:
         place = Runtime(Path(name) / "cache", 2**30, device=arguments.device, checkpoints=Path(name))
         renders = [rendered(Path(name), render) for render in range(1, arguments.renders + 1)]
         for overlap in arguments.overlap:
-            found, costs = [], []
+            by_seed, costs = [], []
             for seed in range(arguments.seeds):
                 cases = [case for render in renders for case in judged(render, arguments.raters, seed=seed)]
                 figures, cost = cross_validated(
                     cases, {"encoder": arguments.encoder}, overlap=overlap, folds=arguments.folds, seed=seed,
                     place=place,
                 )  # fmt: skip
-                found.append(figures)
+                by_seed.append(figures)
                 costs += cost
-            _report(arguments, overlap, cases, found, costs)
+            _report(arguments, overlap, cases, by_seed, costs)
 
 
 def cross_validated(
@@ -171,9 +169,9 @@ def cross_validated(
             [case.with_votes(overlap) for case in learned if case.pair.group not in dev],
             [case.with_votes(overlap) for case in learned if case.pair.group in dev],
         )
-        found, cost = _trained(split, [case.pair for case in test], options, seed=seed, place=place)
+        own, cost = _trained(split, [case.pair for case in test], options, seed=seed, place=place)
         tested += test
-        leads += found
+        leads += own
         by_system += _better_system([*split.train, *split.dev], [case.pair for case in test])
         costs.append(cost)
     return _figures(tested, leads, by_system, overlap), costs
@@ -232,23 +230,23 @@ def _figures(
     by_system: Sequence[Mapping[str, float]],
     overlap: int,
 ) -> Figures:
-    found: Figures = {}
+    figures: Figures = {}
     for head in HEADS:
         better = np.array([case.better[head] for case in cases])
         lead = np.array([one[head] for one in leads])
         system = np.array([one[head] for one in by_system])
-        asked = np.array([sum(vote.first - 0.5 for vote in case.votes[head][:overlap]) for case in cases])
+        votes = np.array([sum(vote.first - 0.5 for vote in case.votes[head][:overlap]) for case in cases])
         others = [np.array([vote.first for vote in case.others[head]]) for case in cases]
         possible = [max(chance := probability_of_first(one), 1 - chance) for one in better]
-        found[head] = {
+        figures[head] = {
             "cmi_rm": _right(lead, better),
             "cmi_rm_against_other_raters": _agreement(lead, others),
             "truth_against_other_raters": _agreement(better, others),
             "truth_against_an_unbiased_rater": float(np.mean(possible)),
             "better_system": _right(system, better),
-            "majority_of_votes_on_the_pair_itself": _right(asked, better),
+            "majority_of_votes_on_the_pair_itself": _right(votes, better),
         }
-    return found
+    return figures
 
 
 def _right(lead: Any, better: Any) -> float:
@@ -266,16 +264,16 @@ def _report(
     arguments: argparse.Namespace,
     overlap: int,
     cases: Sequence[Case],
-    found: Sequence[Figures],
+    by_seed: Sequence[Figures],
     costs: Sequence[Cost],
 ) -> None:
     figures = {
-        head: {name: mean_and_sd([one[head][name] for one in found]) for name in found[0][head]}
+        head: {name: mean_and_sd([one[head][name] for one in by_seed]) for name in by_seed[0][head]}
         for head in HEADS
     }
     # The bar is for all the votes that there are; fewer make the curve.
     targets = {
-        f"{head} accuracy": (float(np.mean([one[head]["cmi_rm"] for one in found])), BAR, ">=")
+        f"{head} accuracy": (float(np.mean([one[head]["cmi_rm"] for one in by_seed])), BAR, ">=")
         for head in HEADS
         if arguments.encoder == "built-in" and overlap == max(arguments.overlap)
     }

@@ -123,17 +123,17 @@ def run(arguments: argparse.Namespace) -> None:
         measured, costs = [], []
         for seed, split in enumerate(SCENARIOS[scenario](answers, arguments.seeds)):
             of = measure_together if scenario == "together" else measure
-            found, cost = of(split, options, seed=seed, device=arguments.device)
-            measured.append(found)
+            figures, cost = of(split, options, seed=seed, device=arguments.device)
+            measured.append(figures)
             costs.append(cost)
         _report(scenario, options, measured, costs)
 
 
 def unseen_questions(answers: Sequence[RatedAnswer], seeds: int) -> list[Split[RatedAnswer]]:
-    found = [splits.split_by_group(answers, seed=seed) for seed in range(seeds)]
-    for split in found:
+    by_seed = [splits.split_by_group(answers, seed=seed) for seed in range(seeds)]
+    for split in by_seed:
         splits.refuse_leakage(split, splits.ANSWER_LEAKAGE_KEYS)
-    return found
+    return by_seed
 
 
 def unseen_systems(answers: Sequence[RatedAnswer], seeds: int) -> list[Split[RatedAnswer]]:
@@ -185,12 +185,14 @@ def measure_together(
     scores = np.stack([means for means, _variances, _cost in each], axis=1)
     groups = np.unique([answer.group for answer in split.test], return_inverse=True)[1]
     learned = cross_fitted(scores, NormalisedRatings.of(ratings).means(), groups, seed=seed)
-    found = {name: _plain(judge_figures(scores[:, at], ratings)) for at, name in enumerate(JUDGES)}
-    found["mean"] = _plain(judge_figures(simple_mean(scores), ratings))
-    found["learned weights"] = _plain(judge_figures(learned.scores, ratings))
     weights = np.mean([part.weight for part in learned.parts], axis=0)
-    found["weight"] = dict(zip(JUDGES, weights.tolist(), strict=True))
-    return found, {name: sum(cost[name] for *_, cost in each) for name in ("seconds", "cpu_seconds")}
+    figures = {
+        **{name: _plain(judge_figures(scores[:, at], ratings)) for at, name in enumerate(JUDGES)},
+        "mean": _plain(judge_figures(simple_mean(scores), ratings)),
+        "learned weights": _plain(judge_figures(learned.scores, ratings)),
+        "weight": dict(zip(JUDGES, weights.tolist(), strict=True)),
+    }
+    return figures, {name: sum(cost[name] for *_, cost in each) for name in ("seconds", "cpu_seconds")}
 
 
 def trained(
@@ -219,8 +221,8 @@ def overlaps_of(answers: Sequence[RatedAnswer], names: Sequence[str]) -> FloatAr
     rows = []
     for answer in answers:
         texts = (answer.candidate, answer.reference, answer.question, answer.rationale, "")
-        found = overlap_features(Fields(*map(Text, texts)), lambda word: 1.0)
-        rows.append([found[name] for name in names])
+        overlaps = overlap_features(Fields(*map(Text, texts)), lambda word: 1.0)
+        rows.append([overlaps[name] for name in names])
     return np.array(rows)
 
 
@@ -233,13 +235,13 @@ def boosted(split: Split[RatedAnswer]) -> FloatArray:
     return np.asarray(np.clip(machine.predict(overlaps_of(split.test, TEN)), 0.0, 1.0))
 
 
-def _plain(found: JudgeFigures) -> Figures:
-    return {part.name: getattr(found, part.name).value for part in fields(found)}
+def _plain(figures: JudgeFigures) -> Figures:
+    return {part.name: getattr(figures, part.name).value for part in fields(figures)}
 
 
-def _ranks(found: JudgeFigures) -> Figures:
+def _ranks(figures: JudgeFigures) -> Figures:
     """A share of words is no rating: only its order can be compared."""
-    return {"spearman": found.spearman.value, "kendall": found.kendall.value}
+    return {"spearman": figures.spearman.value, "kendall": figures.kendall.value}
 
 
 def _report(

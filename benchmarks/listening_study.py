@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import wave
 from pathlib import Path
 
 import numpy as np
 
+from annotation.demo.write import write_wav
 from annotation.importing import clips
 from annotation.models import Candidate, Clip, Item, ItemVersion, Study, System, Task, TaskCandidate
 from annotation.rating.rules import ordering
@@ -15,17 +15,12 @@ from annotation.studies import protocols
 RATE = 48_000
 # A rater who is a script does not listen; how much must be heard is not what is measured.
 RULES = {
-    "listening": {
-        "short_seconds": 0,
-        "short_share": 0,
-        "long_seconds": 0,
-        "long_share": 0,
-        "min_switches": 0,
-        "instruction_seconds": 0,
-        "break_minutes": 0,
-        "stop_minutes": 0,
-    }
-}
+    "listening": dict.fromkeys(
+        ("short_seconds", "short_share", "long_seconds", "long_share", "min_switches", "instruction_seconds",
+         "break_minutes", "stop_minutes"),
+        0,
+    )
+}  # fmt: skip
 
 
 def make_clips(folder: Path, *, n: int, seconds: float) -> list[Clip]:
@@ -65,13 +60,10 @@ def _write(path: Path, *, seed: int, seconds: float) -> Path:
     """Chords over noise, a second at a time: such a clip takes about as many bytes as produced music."""
     rng = np.random.default_rng(seed)
     time = np.arange(RATE) / RATE
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(2)
-        file.setsampwidth(2)
-        file.setframerate(RATE)
-        for _ in range(int(seconds)):
-            chord = sum(np.sin(2 * np.pi * hertz * time) for hertz in rng.uniform(80, 2000, size=5)) / 12
-            noise = rng.normal(scale=0.02, size=(2, RATE))
-            stereo = np.clip(chord + noise, -1, 1) * 32000
-            file.writeframes(stereo.T.astype("<i2").tobytes())
+    pieces = []
+    for _ in range(int(seconds)):
+        chord = sum(np.sin(2 * np.pi * hertz * time) for hertz in rng.uniform(80, 2000, size=5)) / 12
+        noise = rng.normal(scale=0.02, size=(2, RATE))
+        pieces.append((np.clip(chord + noise, -1, 1) * 32000).T.astype(np.int16))
+    write_wav(path, np.concatenate(pieces), rate=RATE)
     return path

@@ -1,6 +1,6 @@
 """Votes saved by an ordering policy (active learning) against random order, simulated on the demo's truth.
 
-    python benchmarks/order_savings.py [--replicates 100]
+    python -m benchmarks.order_savings [--replicates 100]
     manage.py simulate --compare-ordering      the same, with all settings
 
 A replicate draws a world and lets the same raters, in the same turns and with the same random numbers, work through it
@@ -11,16 +11,12 @@ as a study's do, and what is known by then is held against the truth.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analytics.reports.document import Column, Measured, Table
 from analytics.reports.render.text import table_lines

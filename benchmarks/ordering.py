@@ -1,6 +1,6 @@
 """Leases under a policy of ordering against the plain order, turn by turn in the same database: the hot path's cost.
 
-    python benchmarks/ordering.py [--size 100000] [--leases 2000]
+    python -m benchmarks.ordering [--size 100000] [--leases 2000]
 
 Also how long the priorities of that many pairs take: reckoned and written for the first time, with nothing changed, and
 after a few votes.
@@ -8,11 +8,7 @@ after a few votes.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 

@@ -1,6 +1,6 @@
 """A study of a million tasks and five million responses: how long its pages and the API's lists take to come.
 
-    python benchmarks/pages.py [--tasks 1000000] [--responses 5000000] [--repeats 20]
+    python -m benchmarks.pages [--tasks 1000000] [--responses 5000000] [--repeats 20]
 
 Everything is made inside PostgreSQL, in a database of its own. Pages are asked for in this process, with their views,
 templates and queries and without a socket; lists on their first page and deep inside. The bar is 500 ms at p95.
@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import psutil
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 
@@ -154,9 +151,9 @@ def measure(study: Any, person: Any, repeats: int) -> dict[str, Any]:
     client.force_login(person)
     figures = {}
     for name, path in paths(study).items():
-        ask(client, path)  # the first one opens what the others use
+        request(client, path)  # the first one opens what the others use
         asked_before = database_cpu()
-        taken = [ask(client, path) for _ in range(repeats)]
+        taken = [request(client, path) for _ in range(repeats)]
         of_cpu = harness.percentiles([cpu for _, cpu in taken])
         figures[name] = {
             **harness.percentiles([wall for wall, _ in taken]),
@@ -168,7 +165,7 @@ def measure(study: Any, person: Any, repeats: int) -> dict[str, Any]:
     return figures
 
 
-def ask(client: Any, path: str) -> tuple[float, float]:
+def request(client: Any, path: str) -> tuple[float, float]:
     """Seconds by the clock and of this process, to the last byte of the answer."""
     began, worked = time.perf_counter(), time.process_time()
     response = client.get(path)

@@ -1,6 +1,6 @@
 """A ranking of 20 systems from a million comparisons with 200 replicates, beside evalica and choix.
 
-    python benchmarks/ranking.py [--votes 1000000] [--systems 20] [--replicates 200] [--rounds 3]
+    python -m benchmarks.ranking [--votes 1000000] [--systems 20] [--replicates 200] [--rounds 3]
 
 Ours goes from arrays of votes to a table with intervals of strengths, ranks and win rates, by raters drawn anew; the
 other libraries get their votes in the lists they take, made beforehand, and give the strengths alone. evalica's own
@@ -11,12 +11,8 @@ that is not installed is absent from the comparison, and said to be. Rounds take
 from __future__ import annotations
 
 import statistics
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 

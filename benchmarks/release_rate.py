@@ -1,6 +1,6 @@
 """How fast a release of a large study is written, beside PostgreSQL's own COPY of the same joined rows.
 
-    python benchmarks/release_rate.py [--judgments 1000000]
+    python -m benchmarks.release_rate [--judgments 1000000]
 
 Both read in this process over the same connection, under the same settings and in a transaction of the same kind, so
 that PostgreSQL plans the same; what COPY sends is thrown away. The release writes Parquet and JSON
@@ -14,13 +14,10 @@ is not in it.
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 

@@ -1,6 +1,6 @@
 """A review queue of 100,000 open cases: how long experts wait for a page of it, under each filter, and for a case.
 
-    python benchmarks/review_queue.py [--cases 100000] [--repeats 40] [--port 8196]
+    python -m benchmarks.review_queue [--cases 100000] [--repeats 40] [--port 8196]
 
 Client, server and PostgreSQL share the machine. Pages are measured as the service answers and over HTTP as a browser
 asks; `claim_next` with one connection and with eight at once.
@@ -14,11 +14,8 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 

@@ -1,6 +1,6 @@
 """Raters at work while models score: how long they wait with no scorer, with one that never rests, with a slow one.
 
-    python benchmarks/scoring_beside_raters.py [--seconds 10] [--raters 4] [--rounds 3] [--port 8197]
+    python -m benchmarks.scoring_beside_raters [--seconds 10] [--raters 4] [--rounds 3] [--port 8197]
 
 Client, server, PostgreSQL and the worker, started as ./run starts it, share the machine. The scorers are dummies: one
 multiplies matrices all the time, one takes a minute for each row. The cases take turns, so that what differs is they.
@@ -13,13 +13,10 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness, raters
 

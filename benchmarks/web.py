@@ -1,6 +1,6 @@
 """Raters at work over HTTP against the production server: rate, latency, CPU, and whether any vote went astray.
 
-    python benchmarks/web.py [--seconds 20] [--size 1000000] [--port 8199]
+    python -m benchmarks.web [--seconds 20] [--size 1000000] [--port 8199]
 
 Runs client, server and PostgreSQL on the same cores. `--size` is the number of tasks of the large study.
 """
@@ -8,11 +8,7 @@ Runs client, server and PostgreSQL on the same cores. `--size` is the number of 
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import psutil
 

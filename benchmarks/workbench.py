@@ -1,6 +1,6 @@
 """A rater's browser against the production server: how soon the next task and its sound are there, how much memory.
 
-    python benchmarks/workbench.py [--chromium /usr/bin/chromium] [--tasks 200] [--port 8198]
+    python -m benchmarks.workbench [--chromium /usr/bin/chromium] [--tasks 200] [--port 8198]
 
 Real Chromium, driven by keys only; server, PostgreSQL and browser share the machine. "Sound" is what leaves the page's
 audio graph, polled every 2 ms.
@@ -11,14 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import psutil
 
