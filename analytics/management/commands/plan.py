@@ -24,6 +24,8 @@ from analytics.planning.rules import (
     simulate_plan,
 )
 from analytics.reports.agreement import study_agreement
+from analytics.reports.document import Column
+from analytics.reports.render.layout import format_value
 from analytics.statistics.planning.sample_size import SENTENCES
 from annotation.management.lookup import study_by_slug
 
@@ -51,6 +53,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
     "pilot_overlap": (float, "ratings of a unit in the pilot"),
     "seconds": (float, "for one vote"),
 }
+_FIGURE = Column("", "", "number", 4)
 _WIDTH = 4.0  # of a scale from 1 to 5, where no study says another
 
 
@@ -86,15 +89,16 @@ class Command(BaseCommand):
         if (options["study"] is None) != options["no_study"]:
             raise CommandError("Name a study, or say --no-study.")
         start, source = _published(options) if options["no_study"] else _of_study(options)
-        given = {name: options[name] for name in (*_NUMBERS, "panel") if options[name] is not None}
+        stated = {name: options[name] for name in (*_NUMBERS, "panel") if options[name] is not None}
         try:
-            found = plan_study(PlanRequest(**{**start, **given}))
-            tried = _tried(found, options)
+            result = plan_study(PlanRequest(**{**start, **stated}))
+            simulated = _simulated(result, options)
         except (ValueError, ZeroDivisionError) as error:
             raise CommandError(str(error)) from error
-        printed = _as_json(found, source, tried)
-        lines = [json.dumps(printed, indent=2)] if options["json"] else _lines(found, source, tried)
-        self.stdout.write("\n".join(lines))
+        if options["json"]:
+            self.stdout.write(json.dumps(_as_json(result, source, simulated), indent=2))
+        else:
+            self.stdout.write("\n".join(_lines(result, source, simulated)))
 
 
 def _published(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -128,60 +132,53 @@ def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     return start, f"{votes['votes']} votes of this study" if own else "published figures"
 
 
-def _tried(found: PlanResult, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    if options["runs"] is None or found.plan.design is None:
+def _simulated(result: PlanResult, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    if options["runs"] is None or result.plan.design is None:
         return None
     habits = RaterHabits(careless=options["careless"])
-    return simulate_plan(found.asked, found.plan.design, habits, runs=options["runs"], seed=options["seed"])
+    return simulate_plan(result.asked, result.plan.design, habits, runs=options["runs"], seed=options["seed"])
 
 
-def _as_json(found: PlanResult, source: str, tried: dict[str, Any] | None) -> dict[str, Any]:
-    design = found.plan.design
+def _as_json(result: PlanResult, source: str, simulated: dict[str, Any] | None) -> dict[str, Any]:
+    design = result.plan.design
+    others = [(other.overlap, other.plan.design) for other in result.alternatives]
     return {
-        "asked": found.asked.as_json(),
+        "asked": result.asked.as_json(),
         "pilot": source,
-        "votes": design.votes if design else None,
-        "raters": design.raters if design else None,
-        "hours": found.hours,
-        "plan": asdict(found.plan),
+        "votes": design and design.votes,
+        "raters": design and design.raters,
+        "hours": result.hours,
+        "plan": asdict(result.plan),
         "alternatives": [
-            {
-                "overlap": other.overlap,
-                "items": other.plan.design.items if other.plan.design else None,
-                "votes": other.plan.design.votes if other.plan.design else None,
-            }
-            for other in found.alternatives
+            {"overlap": overlap, "items": other and other.items, "votes": other and other.votes}
+            for overlap, other in others
         ],
-        "majority": asdict(found.majority) if found.majority else None,
-        "assumptions": [SENTENCES[code] for code in found.plan.assumptions],
-        "simulation": tried,
+        "majority": asdict(result.majority) if result.majority else None,
+        "assumptions": [SENTENCES[code] for code in result.plan.assumptions],
+        "simulation": simulated,
     }
 
 
-def _lines(found: PlanResult, source: str, tried: dict[str, Any] | None) -> Iterator[str]:
-    design, plan = found.plan.design, found.plan
+def _lines(result: PlanResult, source: str, simulated: dict[str, Any] | None) -> Iterator[str]:
+    design, plan = result.plan.design, result.plan
     if design is None:
         yield SENTENCES[plan.reason or "too_many"]
     else:
-        each = "comparison" if found.asked.kind == "preference" else "output"
+        each = "comparison" if result.asked.kind == "preference" else "output"
         yield (
             f"About {design.votes:,} votes: {design.outputs:,} {each}s with {design.overlap} votes each, some "
             f"{design.raters:,} raters at {design.votes_per_rater}."
         )
-        yield f"Reached: {plan.reached:.4f}" + (f"; {found.hours:.1f} rater-hours" if found.hours else "")
+        yield f"Reached: {plan.reached:.4f}" + (f"; {result.hours:.1f} rater-hours" if result.hours else "")
     yield f"Pilot: {source}"
-    for other in found.alternatives:
+    for other in result.alternatives:
         votes = f"{other.plan.design.votes:,} votes" if other.plan.design else "–"
         yield f"  {other.overlap} on each: {votes}"
     yield from (f"- {SENTENCES[code]}" for code in plan.assumptions)
-    if tried:
-        last = tried["moments"][-1]
-        shown = {name: last[name] for name in ("found", "better", "ranked") if last[name] is not None}
-        yield f"Of {tried['runs']} simulated studies: " + ", ".join(
-            f"{name} {100 * share:.1f} %" for name, share in shown.items()
-        )
-        yield f"Half width {_number(last['half_width']['mean'])}, alpha {_number(last['alpha']['mean'])}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    if simulated:
+        last = simulated["moments"][-1]
+        shares = [(name, last[name]) for name in ("found", "better", "ranked") if last[name] is not None]
+        listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
+        yield f"Of {simulated['runs']} simulated studies: {listed}"
+        width, alpha = (format_value(last[name]["mean"], _FIGURE) for name in ("half_width", "alpha"))
+        yield f"Half width {width}, alpha {alpha}"

@@ -97,7 +97,7 @@ class Command(BaseCommand):
 
         replicates = options["replicates"]
         try:
-            found = compare_orders(
+            comparison = compare_orders(
                 _setting(options), _policy(options), replicates=replicates, seed=options["seed"],
                 accuracies=options["accuracy"],
                 progress=lambda done: self._show(f"{done} of {replicates} studies …"),
@@ -106,7 +106,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         finally:
             self._show("")
-        text = json.dumps(asdict(found)) if options["json"] else "\n".join(comparison_lines(found))
+        text = json.dumps(asdict(comparison)) if options["json"] else "\n".join(comparison_lines(comparison))
         self.stdout.write(text)
 
     def _show(self, text: str) -> None:
