@@ -15,7 +15,7 @@ from analytics.data.value_counts import CountRow, UnitCounts, unit_counts_by_pro
 from analytics.data.votes import Votes
 from analytics.reports.document import Measured
 from analytics.reports.reasons import NEGATIVE_VALUES, measured
-from analytics.reports.sections.material import ReportSettings
+from analytics.reports.sections.material import ReportSettings, level_word
 from analytics.statistics.agreement.alpha import (
     Agreement,
     IntervalMethod,
@@ -90,7 +90,7 @@ def study_agreement(
         raise InvalidInput(
             f"{level!r} is not a level of measurement; use {', '.join(LEVELS)}.", code="bad_level"
         )
-    found = []
+    agreements = []
     for question in measured_questions(study):
         clusters = None
         if interval.method == "clusters":
@@ -98,12 +98,11 @@ def study_agreement(
             counted, clusters = by_prompt.counted, by_prompt.clusters
         else:
             counted = value_counts.unit_counts(question)
-        found.append(
-            question_agreement(
-                question, counted, level=level or question.level, clusters=clusters, interval=interval
-            )
+        own = level or question.level
+        agreements.append(
+            question_agreement(question, counted, level=own, clusters=clusters, interval=interval)
         )
-    return found
+    return agreements
 
 
 def question_agreement(
@@ -178,9 +177,6 @@ def alpha_json(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-# The same alpha, computed a second time by the `krippendorff` package.
-
-
 # Two exact ways to one figure differ by rounding alone.
 ROUNDING = 1e-9
 
@@ -214,9 +210,6 @@ def second_opinion(ours: QuestionAgreement) -> SecondOpinion:
     return SecondOpinion(theirs, difference, differs=difference > ROUNDING, reason=None)
 
 
-# The ways to read a question's answers as ratings that may agree: levels, and what they do to preferences.
-
-
 @dataclass(frozen=True)
 class ReliabilityReading:
     """`codes`: what each answer becomes, those without a code being left out; None takes answers as they are.
@@ -232,13 +225,9 @@ class ReliabilityReading:
     def title(self) -> str:
         if self.symmetric:
             return _("nominal, sides interchangeable, without ties")
-        titles = {
-            "nominal": _("nominal"),
-            "ordinal": _("ordinal, a tie between the sides") if self.codes else _("ordinal"),
-            "interval": _("interval"),
-            "ratio": _("ratio"),
-        }
-        return titles[self.level]
+        if self.codes and self.level == "ordinal":
+            return _("ordinal, a tie between the sides")
+        return level_word(self.level)
 
 
 def leading_reading(question: MeasuredQuestion) -> ReliabilityReading:
@@ -246,7 +235,7 @@ def leading_reading(question: MeasuredQuestion) -> ReliabilityReading:
     it, whatever the level of the question: with ties between the sides (ordinal) it would, as De counts each side."""
     if question.is_preference:
         return _SIDED
-    return ReliabilityReading(_level(question.level))
+    return ReliabilityReading(question.level if question.level in LEVELS else "nominal")
 
 
 def readings(question: MeasuredQuestion, votes: Votes) -> list[ReliabilityReading]:
@@ -279,7 +268,12 @@ def patterns_of(votes: Votes, reading: ReliabilityReading, *, by_prompt: bool = 
 
 def values_of(votes: Votes, reading: ReliabilityReading) -> FloatArray:
     """The votes as the reading takes them; NaN for those it leaves out."""
-    return votes.value if reading.codes is None else _recoded_values(votes.value, reading.codes)
+    if reading.codes is None:
+        return votes.value
+    values = np.full(len(votes), np.nan)
+    for value, code in reading.codes.items():
+        values[votes.value == value] = code
+    return values
 
 
 def agreement_of(votes: Votes, reading: ReliabilityReading, settings: ReportSettings) -> Agreement:
@@ -291,18 +285,6 @@ def agreement_of(votes: Votes, reading: ReliabilityReading, settings: ReportSett
 
 def measured_alpha(agreement: Agreement) -> Measured:
     return measured(agreement.alpha, agreement.ci, agreement.reason)
-
-
-def _recoded_values(values: FloatArray, codes: Mapping[float, float]) -> FloatArray:
-    codes_of_values = np.full(len(values), np.nan)
-    for value, code in codes.items():
-        codes_of_values[values == value] = code
-    return codes_of_values
-
-
-def _level(level: str) -> Level:
-    levels: dict[str, Level] = {"ordinal": "ordinal", "interval": "interval", "ratio": "ratio"}
-    return levels.get(level, "nominal")
 
 
 _SIDED = ReliabilityReading("nominal", SIDES, symmetric=True)

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analytics.reports import learned_comparison, review_report, sensitivity, study_report
-from analytics.reports.document import Document
+from analytics.reports.document import document_from_json
 from analytics.reports.render import files
 from analytics.reports.study_report import INTERVALS, MOST_REPLICATES, MOST_SEED
 from analytics.statistics.bootstrap import REPLICATES
@@ -28,9 +28,6 @@ from annotation.jobs import jobs
 from annotation.jobs.api import JobPageIn, JobRowOut
 from annotation.models import Job, Study, User
 from scoring.access import scorer_of
-
-# What the endpoints of reports and comparisons take and give.
-
 
 _MOST = 50
 
@@ -62,9 +59,6 @@ class ComparisonRowOut(JobRowOut):
 
 class ComparisonOut(ComparisonRowOut):
     document = serializers.DictField(source="report", help_text="Empty until it is made.")
-
-
-# What the analysis endpoints take and give.
 
 
 class ReportIn(In):
@@ -113,8 +107,7 @@ class ReportFileView(APIView):
         """The last report as a file (`report.html`, .json or .zip), a table of it (csv, tex) or a figure (svg)."""
         study = access.managed_study(request.user, slug)
         done = study_report.last_finished_report(study)
-        document = None if done is None else study_report.document_of_job(done)
-        return _file(document, key, extension, stem=f"{study.slug}-report")
+        return _file(done, key, extension, stem=f"{study.slug}-report")
 
 
 class ReviewReportView(APIView):
@@ -188,9 +181,8 @@ class ComparisonFileView(APIView):
     def get(self, request: Request, slug: str, job_id: uuid.UUID, key: str, extension: str) -> HttpResponse:
         """A comparison as a file, one of its tables or figures; named as a report's are."""
         study, job = _comparison(request.user, slug, job_id)
-        is_done = job.state == Job.State.DONE
-        document = learned_comparison.document_of_comparison(job) if is_done else None
-        return _file(document, key, extension, stem=f"{study.slug}-comparison")
+        done = job if job.state == Job.State.DONE else None
+        return _file(done, key, extension, stem=f"{study.slug}-comparison")
 
 
 def _comparison(user: User, slug: str, job_id: uuid.UUID) -> tuple[Study, Job]:
@@ -198,7 +190,9 @@ def _comparison(user: User, slug: str, job_id: uuid.UUID) -> tuple[Study, Job]:
     return study, learned_comparison.comparison_of(access.job_of(user, job_id), study)
 
 
-def _file(document: Document | None, key: str, extension: str, *, stem: str) -> HttpResponse:
+def _file(done: Job | None, key: str, extension: str, *, stem: str) -> HttpResponse:
+    """Of the document that a finished job stored."""
+    document = None if done is None else document_from_json(done.report)
     content = None if document is None else files.document_file(document, key, extension, folder=stem)
     if content is None:
         raise NotFound
@@ -210,18 +204,15 @@ def _file(document: Document | None, key: str, extension: str, *, stem: str) -> 
 
 def _figures(done: Job | None, newest: Job | None) -> dict[str, Any]:
     return {
-        "job": None if newest is None else newest.pk,
-        "state": None if newest is None else newest.state,
-        "computed_at": None if done is None else done.finished_at,
-        "figures": None if done is None else done.report,
+        "job": newest and newest.pk,
+        "state": newest and newest.state,
+        "computed_at": done and done.finished_at,
+        "figures": done and done.report,
     }
 
 
 def _started(job: Job) -> Response:
     return Response({"job": job.pk, "state": job.state}, status=202)
-
-
-# Stored figures and exports of a study, for those who run it.
 
 
 class ReportView(APIView):
@@ -237,5 +228,4 @@ class ReportView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Start making a report in the background; one that is under way is not started again."""
         study = access.managed_study(request.user, slug)
-        job = study_report.start_report(study, actor=request.user, **ReportIn.parsed(request.data))
-        return Response({"job": job.pk, "state": job.state}, status=202)
+        return _started(study_report.start_report(study, actor=request.user, **ReportIn.parsed(request.data)))

@@ -87,9 +87,6 @@ class Document:
     sections: Sequence[Section]
 
 
-# A document as JSON and back, so that what was made once is shown, printed and downloaded from one source.
-
-
 def document_json(document: Document) -> dict[str, Any]:
     """Plain values. A block names its kind; a measured cell is an object, any other cell the value itself.
 

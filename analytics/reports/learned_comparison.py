@@ -53,8 +53,6 @@ from annotation.jobs.jobs import JobFailed, RunningJob
 from annotation.models import Job, Study, User
 from scoring.models import LearnedModel, Scorer
 
-# What is compared on what, and how the versions were made: the head of a comparison.
-
 
 def compared_section(comparison: ComparisonData) -> Section:
     blocks: list[Block] = [*_ground(comparison), *_shown(comparison), _versions(comparison)]
@@ -171,8 +169,8 @@ def learned_comparison(
 ) -> Document:
     """Read and computed now, in the transaction of whoever calls. `models` in the order in which they are told."""
     held, scored = load_compared_scorers(study, models, others)
-    texts, made = items.candidate_texts(study), items.candidate_facts(study)
-    comparison = ComparisonData(study, models, scored, held, texts, made, resampling)
+    texts, facts = items.candidate_texts(study), items.candidate_facts(study)
+    comparison = ComparisonData(study, models, scored, held, texts, facts, resampling)
     questions = measured_questions(study, language=language)
     with translation.override(language):
         sections = [compared_section(comparison)]
@@ -211,7 +209,7 @@ def _of_preferences(comparison: ComparisonData, votes: Votes) -> Iterator[Block]
         )
         yield preference_summary(scored, others, everybodys, whose=comparison.held.others)
     yield from preference_differences(scored, pairs)
-    yield from preference_tables(scored, pairs, early, list(parts_of_pairs(pairs, comparison.made)))
+    yield from preference_tables(scored, pairs, early, list(parts_of_pairs(pairs, comparison.facts)))
     yield from calibration_blocks(scored, early)
     yield from missed_preferences(scored, pairs)
 
@@ -223,11 +221,10 @@ def _of_ratings(comparison: ComparisonData, votes: Votes) -> Iterator[Block]:
     if scored is None:
         return
     everybody = comparison.scored_question(votes, by_raters=False)
-    several = aggregate_judges(scored, rated_candidates(everybody.votes))
-    joined, everybodys = several.asked if several else scored, rated_candidates(everybody.first_votes)
+    joined, *weights = aggregate_judges(scored, rated_candidates(everybody.votes)) or (scored,)
+    everybodys = rated_candidates(everybody.first_votes)
     yield rating_summary(joined, rated, everybodys)
-    if several:
-        yield several.weights
+    yield from weights
     if comparison.held.raters:
         others = rated_candidates(
             comparison.scored_question(votes, by_raters=not comparison.held.by_raters).votes
@@ -256,10 +253,6 @@ def _facts(comparison: ComparisonData) -> list[tuple[str, str]]:
         (_("Versions (digest of the scorer)"), ", ".join(digests)),
         *how_made(comparison.resampling),
     ]
-
-
-# Comparisons of versions of learned models, made in the background: they read every vote on what is held
-# out.
 
 
 COMPARISON_JOB = "learned_comparison"

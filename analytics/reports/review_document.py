@@ -105,22 +105,22 @@ def _facts(report: StoredReport) -> list[tuple[str, str]]:
 def _question_section(question: StoredReport, protocol: Protocol) -> Section:
     spec, key = protocol.question(question["key"]), question["key"]
     title = str(question["title"]) if spec is None else spec.title.in_language(get_language() or "en")
+    values = [(str(CHOICE_LABELS.get(label, label)), *n) for label, *n in question["histogram"]]
+    bars = paired_bars(title, (_("Before the review"), _("Now")), values)
+    columns = [
+        Column("value", _("Value")),
+        *_count_columns((part, PART_TITLES[part]) for part in ("before", "after")),
+    ]
+    definition = _("How often each value was given.")
     blocks = (
-        _histogram(question, title),
+        Figure(HISTOGRAM_KEY + key, _("Ratings before the review and now."), bars),
         _agreement_table(question),
         _variance_table(question),
-        _histogram_table(question),
+        Table(f"values-{key}", _("Ratings before and after"), columns, values, [definition]),
         _system_table(question),
         _blind_review_table(question),
     )
     return Section(f"question-{key}", title, [block for block in blocks if block is not None])
-
-
-def _histogram(question: StoredReport, title: str) -> Figure:
-    names = (_("Before the review"), _("Now"))
-    rows = [(_value_label(label), before, after) for label, before, after in question["histogram"]]
-    caption = _("Ratings before the review and now.")
-    return Figure(HISTOGRAM_KEY + question["key"], caption, paired_bars(title, names, rows))
 
 
 def _agreement_table(question: StoredReport) -> Table:
@@ -184,32 +184,17 @@ def _variance_table(question: StoredReport) -> Table | None:
     return Table(f"variance-{question['key']}", title, columns, rows, [definition])
 
 
-def _histogram_table(question: StoredReport) -> Table:
-    columns = [
-        Column("value", _("Value")),
-        *(Column(part, str(PART_TITLES[part]), "count") for part in ("before", "after")),
-    ]
-    rows = [(_value_label(label), before, after) for label, before, after in question["histogram"]]
-    definition = _("How often each value was given.")
-    return Table(f"values-{question['key']}", _("Ratings before and after"), columns, rows, [definition])
-
-
 def _system_table(question: StoredReport) -> Table | None:
     systems = question["systems"]
     if not systems:
         return None
+    lengths = [Column("words", _("Words"), "number", 1), Column("seconds", _("Seconds"), "number", 1)]
     columns = [
         Column("system", _("System")),
         Column("answers", _("Answers"), "count"),
         Column("ratings", _("Ratings"), "count"),
         Column("mean", _("Mean rating"), "number", 2),
-        Column("words", _("Words"), "number", 1),
-        Column("seconds", _("Seconds"), "number", 1),
-    ]
-    columns = [
-        column
-        for column in columns
-        if column.key not in ("words", "seconds") or any(row[column.key] is not None for row in systems)
+        *(column for column in lengths if any(row[column.key] is not None for row in systems)),
     ]
     rows = [[row[column.key] for column in columns] for row in systems]
     definition = _(
@@ -223,11 +208,8 @@ def _blind_review_table(question: StoredReport) -> Table | None:
     blind = question["blind"]
     if not blind["answers"]:
         return None
-    count, share, number = (
-        Column("", "", "count"),
-        Column("", "", "percent", 1),
-        Column("", "", "number", 2),
-    )
+    count, share = Column("", "", "count"), Column("", "", "percent", 1)
+    number = Column("", "", "number", 2)
     # Rows differ in kind, so each cell is written here.
     rows = [
         (_("Blind answers of experts"), blind["answers"], count),
@@ -239,17 +221,11 @@ def _blind_review_table(question: StoredReport) -> Table | None:
     ]
     if blind["mean_difference"] is None:
         rows = rows[:4]
-    return Table(
-        f"blind-{question['key']}",
-        _("Experts before they saw the votes"),
-        [Column("measure", _("Measure")), Column("value", _("Value"))],
-        [(label, format_value(value, column)) for label, value, column in rows],
-        [_("What experts judged blind, compared with what raters had said of the same task by then.")],
-    )
-
-
-def _value_label(label: str) -> str:
-    return str(CHOICE_LABELS.get(label, label))
+    columns = [Column("measure", _("Measure")), Column("value", _("Value"))]
+    cells = [(label, format_value(value, column)) for label, value, column in rows]
+    definition = _("What experts judged blind, compared with what raters had said of the same task by then.")
+    title = _("Experts before they saw the votes")
+    return Table(f"blind-{question['key']}", title, columns, cells, [definition])
 
 
 def _share(n: int, of: int) -> float | None:
@@ -273,21 +249,16 @@ def _correction_blocks(report: StoredReport) -> Iterator[Block]:
 
 
 def _corrections_by_origin(corrections: StoredReport) -> Table:
-    fields, origins = corrections["fields"], list(Correction.Origin)
-    totals = [sum(row["origins"].get(origin, 0) for row in fields) for origin in origins]
+    fields, origins = corrections["fields"], Correction.Origin.choices
+    totals = [sum(row["origins"].get(origin, 0) for row in fields) for origin, _label in origins]
     columns = [
         _field_column(),
         Column("corrections", _("Corrections"), "count"),
-        *_count_columns((origin.value, origin.label) for origin in origins),
+        *_count_columns(origins),
         Column("undone", _("Undone"), "count"),
     ]
     rows = [
-        (
-            _field_title(row["field"]),
-            row["n"],
-            *(row["origins"].get(origin, 0) for origin in origins),
-            row["undone"],
-        )
+        (_field_title(row["field"]), row["n"], *_counts(row["origins"], origins), row["undone"])
         for row in fields
     ]
     rows.append((_("All fields"), corrections["n"], *totals, corrections["undone"]))
@@ -298,28 +269,24 @@ def _corrections_by_origin(corrections: StoredReport) -> Table:
 
 
 def _corrections_by_reason(fields: Sequence[StoredReport]) -> Table:
-    reasons_given = {reason for row in fields for reason in row["reasons"]}
+    stored = {reason for row in fields for reason in row["reasons"]}
     reasons = [
-        *(name for name in CORRECTION_REASON_LABELS if name in reasons_given),
-        *sorted(reasons_given - CORRECTION_REASON_LABELS.keys()),
+        *((name, label) for name, label in CORRECTION_REASON_LABELS.items() if name in stored),
+        *((name, name) for name in sorted(stored - CORRECTION_REASON_LABELS.keys())),
     ]
-    columns = [
-        _field_column(),
-        *_count_columns((reason, CORRECTION_REASON_LABELS.get(reason, reason)) for reason in reasons),
-    ]
-    rows = [
-        (_field_title(row["field"]), *(row["reasons"].get(reason, 0) for reason in reasons)) for row in fields
+    columns = [_field_column(), *_count_columns(reasons)]
+    rows: list[tuple[Cell, ...]] = [
+        (_field_title(row["field"]), *_counts(row["reasons"], reasons)) for row in fields
     ]
     definition = _("Why the expert corrected the field. Corrections that were undone are left out.")
     return Table("corrections-by-reason", _("Corrections by reason"), columns, rows, [definition])
 
 
 def _corrections_by_stratum(number: int, stratum: StoredReport) -> Table:
-    values = list(stratum["items"])
-    columns = [_field_column(), *_count_columns((value, value) for value in values)]
-    rows = [
-        (_field_title(field), *(n.get(value, 0) for value in values))
-        for field, n in stratum["fields"].items()
+    values = [(value, value) for value in stratum["items"]]
+    columns = [_field_column(), *_count_columns(values)]
+    rows: list[tuple[Cell, ...]] = [
+        (_field_title(field), *_counts(n, values)) for field, n in stratum["fields"].items()
     ]
     rows.append((_("Items"), *stratum["items"].values()))
     title = _("Corrections by field and {stratum}").format(stratum=stratum["stratum"])
@@ -335,12 +302,7 @@ def _draft_table(drafts: Sequence[StoredReport]) -> Table:
         Column("share", _("Accepted unedited"), "percent", 1),
     ]
     rows = [
-        (
-            _field_title(row["field"]),
-            row["writer"],
-            *(row["states"].get(state, 0) for state, _label in _DRAFT_OUTCOMES),
-            row["share"],
-        )
+        (_field_title(row["field"]), row["writer"], *_counts(row["states"], _DRAFT_OUTCOMES), row["share"])
         for row in drafts
     ]
     definition = _(
@@ -360,6 +322,11 @@ def _field_column() -> Column:
 
 def _count_columns(labels: Iterable[tuple[str, Promise | str]]) -> list[Column]:
     return [Column(key, str(label), "count") for key, label in labels]
+
+
+def _counts(stored: Mapping[str, int], labels: Iterable[tuple[str, Promise | str]]) -> list[int]:
+    """The cells under `_count_columns`."""
+    return [stored.get(key, 0) for key, _label in labels]
 
 
 # Feedback codes before the review and now (ORCA, table 4).
@@ -404,30 +371,25 @@ def _tally(stored: StoredReport) -> tuple[Cell, Cell, Cell]:
     return stored["items"], stored["tasks"], stored["judgments"]
 
 
-# Cases by rule and decision, and returns.
-
-
 def _flow_blocks(flow: StoredReport) -> Iterator[Block]:
     if flow["rules"]:
+        decisions: list[tuple[str, Promise | str]] = [*_DECISIONS, ("undecided", _("Not decided"))]
         columns = [
             Column("rule", _("Rule")),
             Column("cases", _("Cases"), "count"),
-            *_count_columns([*_DECISIONS, ("undecided", _("Not decided"))]),
+            *_count_columns(decisions),
         ]
         rows = [
-            (
-                str(rule_title(row["rule"])),
-                row["n"],
-                *(row["decisions"].get(column.key, 0) for column in columns[2:]),
-            )
+            (str(rule_title(row["rule"])), row["n"], *_counts(row["decisions"], decisions))
             for row in flow["rules"]
         ]
         definition = _("A case that several rules opened is counted under each of them.")
         yield Table("rules", _("Cases by rule"), columns, rows, [definition])
     if any(flow["returns"].values()):
-        columns = [Column("asked", _("Asked")), *_count_columns(Return.State.choices)]
+        states = Return.State.choices
+        columns = [Column("asked", _("Asked")), *_count_columns(states)]
         rows = [
-            (label, *(flow["returns"][key].get(column.key, 0) for column in columns[1:]))
+            (label, *_counts(flow["returns"][key], states))
             for key, label in (("rater", _("The rater")), ("pool", _("The pool")))
         ]
         definition = _("How often an expert asked again, and what came of it.")

@@ -222,12 +222,8 @@ def _majority(values: Iterable[float]) -> float | None:
     return None if others and others[0][1] == n else value
 
 
-# What the ORCA paper reports of its third stage (arXiv 2512.09066, section 5.2 and appendix A), for any
-# study.
-
-
 def review_report(study: Study) -> dict[str, Any]:
-    """As JSON, section by section."""
+    """What the ORCA paper reports of its third stage (arXiv 2512.09066, section 5.2 and appendix A), as JSON."""
     return {
         "corrections": correction_figures(study),
         "drafts": draft_figures(study),
@@ -237,14 +233,11 @@ def review_report(study: Study) -> dict[str, Any]:
     }
 
 
-# Reports of a study's review, made in the background: they read every vote, and opening a page never does.
-
-
 REVIEW_REPORT_JOB = "review_report"
 
 
 def start_review_report(study: Study, *, actor: User) -> Job:
-    """The report that is under way, or a new one."""
+    """The report that is under way, or a new one, made in the background: it reads every vote."""
     return jobs.enqueue_once(REVIEW_REPORT_JOB, study=study, params={}, actor=actor)
 
 

@@ -225,9 +225,6 @@ def _figure(question: MeasuredQuestion, statistic: str, estimates: Sequence[Esti
     }
 
 
-# The report as a document, from its stored JSON: against raters by question, templates among each other, widest items.
-
-
 _STATISTICS: dict[str, Promise] = {
     "lcc": gettext_lazy("Linear correlation (LCC)"),
     "srcc": gettext_lazy("Rank correlation (SRCC)"),
@@ -355,15 +352,11 @@ def _widest_table(widest: Sequence[StoredReport]) -> Table:
     return Table("items", _("Items with the largest spread between templates"), columns, rows)
 
 
-# Comparisons of a scorer's templates, made in the background: with many items they take minutes, and the
-# processes that answer raters have other things to do.
-
-
 SENSITIVITY_JOB = "sensitivity"
 
 
 def start_sensitivity(study: Study, scorer: Scorer, *, actor: User) -> Job:
-    """The comparison that is under way, or a new one."""
+    """The comparison that is under way, or a new one, made in the background: many items take minutes."""
     return jobs.enqueue_once(SENSITIVITY_JOB, study=study, params={"scorer": scorer.pk}, actor=actor)
 
 

@@ -35,9 +35,6 @@ from annotation.jobs.heartbeat import Heartbeat
 from annotation.jobs.jobs import JobFailed, RunningJob
 from annotation.models import Job, Judgment, Study, User
 
-# A study's report from its sections, in the order in which a paper has them.
-
-
 # Hears how many of STEPS are done.
 Progress = Callable[[int], None]
 

@@ -18,28 +18,23 @@ def csv_text(table: Table) -> str:
     ]
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(
-        name for column, four in zip(table.columns, measured, strict=True) for name in _names(column, four)
-    )
+    parts = ("", "_low", "_high", "_reason")
+    columns = zip(table.columns, measured, strict=True)
+    writer.writerow(f"{column.key}{part}" for column, four in columns for part in (parts if four else ("",)))
     for row in table.rows:
         cells = zip(row, table.columns, measured, strict=True)
         writer.writerow(part for cell, column, four in cells for part in _parts(cell, column, four))
     return text.getvalue()
 
 
-def _names(column: Column, measured: bool) -> list[str]:
-    return [column.key, *(f"{column.key}_{part}" for part in ("low", "high", "reason") if measured)]
-
-
 def _parts(cell: Cell, column: Column, measured: bool) -> Iterator[str]:
     if not measured:
         yield _cell(cell, column)
         return
-    found = cell if isinstance(cell, Measured) else None
-    yield _cell(found.value if found else cell, column)
-    yield _cell(found.low if found else None, column)
-    yield _cell(found.high if found else None, column)
-    yield escape_formula(found.reason or "" if found else "")
+    whole = cell if isinstance(cell, Measured) else None
+    for number in (whole.value, whole.low, whole.high) if whole else (cell, None, None):
+        yield _cell(number, column)
+    yield escape_formula(whole.reason or "" if whole else "")
 
 
 def _cell(cell: Cell, column: Column) -> str:

@@ -28,7 +28,7 @@ def svg_file(svg: str) -> str:
     """The drawing with its style and with width and height."""
     kind = re.search(r'class="([\w-]+)', svg)
     style = "" if kind is None else f"\n<style>\n{_style(kind[1])}\n</style>"
-    return re.sub(r"<svg[^>]*>", lambda found: _sized(found[0]) + style, svg, count=1)
+    return re.sub(r"<svg[^>]*>", lambda opening: _sized(opening[0]) + style, svg, count=1)
 
 
 def _sized(opening: str) -> str:
@@ -65,7 +65,7 @@ def _plain_text(css: str) -> str:
 def _resolved(body: str, variables: dict[str, str]) -> str:
     body = re.sub(r"--[\w-]+:[^;]*;\s*", "", body)
     while "var(--" in body:
-        body = re.sub(r"var\((--[\w-]+)\)", lambda found: variables[found[1]], body)
+        body = re.sub(r"var\((--[\w-]+)\)", lambda name: variables[name[1]], body)
     return " ".join(body.split())
 
 
@@ -87,11 +87,9 @@ def document_file(document: Document, key: str, extension: str, *, folder: str) 
     """One file: of a table or a figure, or with the key WHOLE of all; None where the document has none of that name."""
     if key == WHOLE_REPORT:
         return _whole(document, extension, folder)
-    for block in _blocks(document):
-        if block.key == key:
-            text = _forms(block).get(extension)
-            return None if text is None else text.encode()
-    return None
+    block = next((block for block in _blocks(document) if block.key == key), None)
+    text = None if block is None else _forms(block).get(extension)
+    return None if text is None else text.encode()
 
 
 def tables_and_figures(document: Document) -> dict[str, str]:

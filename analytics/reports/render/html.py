@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 
-from analytics.reports.document import Document, Figure, Paragraph, Section, Table
-from analytics.reports.render.layout import TableLayout, lay_out_table
-
-# Style sheets as text, for what has to look right without this server.
+from analytics.reports.document import Document, Figure, Table
+from analytics.reports.render.layout import lay_out_table
 
 
 def static_text(name: str) -> str:
@@ -29,45 +27,6 @@ STYLES = ("css/variables.css", "css/figures.css", "css/line_plot.css", "css/pape
 _ONE_PAGE_ROWS = 30
 
 Address = Callable[[str, str], str]
-
-
-@dataclass(frozen=True)
-class ShownTable:
-    """`number`: in the order of the document. `left_out`: rows that only its files have."""
-
-    number: int
-    table: Table
-    found: TableLayout
-    left_out: int
-    csv: str = ""
-    latex: str = ""
-    kind: str = "table"
-
-    @property
-    def classes(self) -> str:
-        names = ("whole", len(self.table.rows) <= _ONE_PAGE_ROWS), ("wide", self.found.is_wide)
-        return " ".join(name for name, applies in names if applies)
-
-
-@dataclass(frozen=True)
-class ShownFigure:
-    number: int
-    figure: Figure
-    svg: SafeString
-    file: str = ""
-    kind: str = "figure"
-
-
-@dataclass(frozen=True)
-class ShownParagraph:
-    paragraph: Paragraph
-    kind: str = "paragraph"
-
-
-@dataclass(frozen=True)
-class ShownSection:
-    section: Section
-    blocks: Sequence[ShownTable | ShownFigure | ShownParagraph]
 
 
 def render_standalone(document: Document) -> str:
@@ -92,25 +51,34 @@ def render_part(
 
 def _sections(
     document: Document, *, address: Address | None = None, most_rows: int | None = None
-) -> Iterator[ShownSection]:
+) -> Iterator[dict[str, Any]]:
+    """Each with its blocks as the templates take them; tables and figures are numbered through the document."""
     tables = figures = 0
     for section in document.sections:
-        blocks: list[ShownTable | ShownFigure | ShownParagraph] = []
+        blocks: list[dict[str, Any]] = []
         for block in section.blocks:
             if isinstance(block, Table):
                 tables += 1
-                blocks.append(_table(block, tables, address, most_rows))
+                blocks.append({"kind": "table", "number": tables, **_table(block, address, most_rows)})
             elif isinstance(block, Figure):
                 figures += 1
-                file = address(block.key, "svg") if address else ""
                 # Drawn by our own functions, which escape every text.
-                blocks.append(ShownFigure(figures, block, mark_safe(block.svg), file))
+                drawing = {"svg": mark_safe(block.svg), "file": address(block.key, "svg") if address else ""}
+                blocks.append({"kind": "figure", "number": figures, "figure": block, **drawing})
             else:
-                blocks.append(ShownParagraph(block))
-        yield ShownSection(section, blocks)
+                blocks.append({"kind": "paragraph", "paragraph": block})
+        yield {"section": section, "blocks": blocks}
 
 
-def _table(table: Table, number: int, address: Address | None, most_rows: int | None) -> ShownTable:
-    files = (address(table.key, "csv"), address(table.key, "tex")) if address else ("", "")
-    left_out = max(0, len(table.rows) - most_rows) if most_rows is not None else 0
-    return ShownTable(number, table, lay_out_table(table, most_rows=most_rows), left_out, *files)
+def _table(table: Table, address: Address | None, most_rows: int | None) -> dict[str, Any]:
+    """`left_out`: rows that only its files have."""
+    layout = lay_out_table(table, most_rows=most_rows)
+    classes = ("whole", len(table.rows) <= _ONE_PAGE_ROWS), ("wide", layout.is_wide)
+    return {
+        "table": table,
+        "found": layout,
+        "left_out": 0 if most_rows is None else max(0, len(table.rows) - most_rows),
+        "classes": " ".join(name for name, applies in classes if applies),
+        "csv": address(table.key, "csv") if address else "",
+        "latex": address(table.key, "tex") if address else "",
+    }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from analytics.reports.render.drawing import short_name, svg_frame
+from analytics.reports.render.line_plot import Axis
 
 WIDTH = 720
 _LEFT, _RIGHT = 250, 70
@@ -33,60 +34,53 @@ class Block:
 
 def interval_plot(title: str, blocks: Sequence[Block]) -> str:
     """An SVG text. Blocks share one scale, from a round number below the lowest value to one above the highest."""
-    start, end = _ends([point for block in blocks for point in block.points])
+    axis = _axis([point for block in blocks for point in block.points])
     height = _AXIS + sum(_HEADING + _ROW * len(block.points) for block in blocks) + 8
-    drawn = _drawn(blocks, start, end, height)
+    drawn = _drawn(blocks, axis, height)
     return svg_frame("interval-plot", title, drawn, width=WIDTH + 8, height=height, left=-4)
 
 
-def _drawn(blocks: Sequence[Block], start: float, end: float, height: int) -> Iterator[str]:
-    for tick in _ticks(start, end):
-        x = _x(tick, start, end)
+def _drawn(blocks: Sequence[Block], axis: Axis, height: int) -> Iterator[str]:
+    for tick in axis.ticks:
+        x, label = _x(tick, axis), f"{round(tick, 4) + 0.0:g}".replace("-", "−")
         yield f'<line class="tick" x1="{x}" x2="{x}" y1="{_AXIS - 6}" y2="{height - 8}"/>'
-        yield f'<text class="soft" x="{x}" y="{_AXIS - 12}" text-anchor="middle">{_number(tick)}</text>'
+        yield f'<text class="soft" x="{x}" y="{_AXIS - 12}" text-anchor="middle">{label}</text>'
     y = _AXIS
     for block in blocks:
         y += _HEADING
         yield f'<text class="heading" x="0" y="{y - 10}">{escape(block.heading)}</text>'
         for point in block.points:
-            yield from _line(point, y + _ROW / 2, start, end)
+            yield from _line(point, y + _ROW / 2, axis)
             y += _ROW
 
 
-def _line(point: Point, y: float, start: float, end: float) -> Iterator[str]:
+def _line(point: Point, y: float, axis: Axis) -> Iterator[str]:
     yield f'<text x="0" y="{y + 4:g}">{escape(short_name(point.name, _LONGEST_NAME))}</text>'
     yield f'<line class="axis" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:g}" y2="{y:g}"/>'
     if point.low is not None and point.high is not None:
-        ends = f'x1="{_x(point.low, start, end)}" x2="{_x(point.high, start, end)}"'
+        ends = f'x1="{_x(point.low, axis)}" x2="{_x(point.high, axis)}"'
         yield f'<line class="range" {ends} y1="{y:g}" y2="{y:g}"/>'
     if point.value is not None:
-        yield f'<circle class="point" cx="{_x(point.value, start, end)}" cy="{y:g}" r="5"/>'
+        yield f'<circle class="point" cx="{_x(point.value, axis)}" cy="{y:g}" r="5"/>'
     yield f'<text x="{WIDTH}" y="{y + 4:g}" text-anchor="end">{escape(point.shown)}</text>'
 
 
-def _ends(points: Sequence[Point]) -> tuple[float, float]:
+def _axis(points: Sequence[Point]) -> Axis:
     """To the next tenth outwards; 0 to 1 where there is nothing to show."""
     values = [v for point in points for v in (point.value, point.low, point.high) if v is not None]
-    if not values:
-        return 0.0, 1.0
-    low, high = min(values), max(values)
-    step = _step(high - low)
-    return step * (low // step), step * -(-high // step) if high > step * (low // step) else low + step
-
-
-def _ticks(start: float, end: float) -> Iterator[float]:
+    start, end = 0.0, 1.0
+    if values:
+        low, high = min(values), max(values)
+        step = _step(high - low)
+        start = step * (low // step)
+        end = step * -(-high // step) if high > start else low + step
     step = _step(end - start)
-    for n in range(round((end - start) / step) + 1):
-        yield start + n * step
+    return Axis(start, end, tuple(start + n * step for n in range(round((end - start) / step) + 1)))
 
 
 def _step(width: float) -> float:
     return next((step for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0) if width / step <= 8), 10.0)
 
 
-def _x(value: float, start: float, end: float) -> float:
-    return round(_LEFT + (value - start) / (end - start) * (WIDTH - _RIGHT - _LEFT), 1)
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 4) + 0.0:g}".replace("-", "−")
+def _x(value: float, axis: Axis) -> float:
+    return round(_LEFT + axis.share(value) * (WIDTH - _RIGHT - _LEFT), 1)

@@ -9,9 +9,6 @@ from string import ascii_lowercase
 
 from analytics.reports.document import Cell, Column, Measured, Table
 
-# Cells of a table as a reader sees them: the same digits on a page and in a paper.
-
-
 UNDEFINED = "–"
 MINUS = "−"
 _BEFORE_PERCENT = "\N{NO-BREAK SPACE}"

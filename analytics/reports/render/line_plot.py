@@ -10,9 +10,6 @@ from itertools import groupby
 
 from analytics.reports.render.drawing import svg_frame
 
-# Where an axis begins and ends, and the round numbers on it.
-
-
 _MOST_STEPS = 6
 _SPACE = "\N{NARROW NO-BREAK SPACE}"
 

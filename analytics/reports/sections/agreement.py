@@ -28,9 +28,6 @@ from analytics.reports.sections.material import ReportData, ReportSettings, name
 from analytics.statistics.agreement.percent_agreement import percent_agreement
 from analytics.statistics.raters.rater_agreement import self_consistency
 
-# The parts of a question's votes that agreement is reported for, each a way to cut and its pieces.
-
-
 # Systems, strata and periods beyond this would make a table that nobody reads; the export has the votes themselves.
 MOST_PARTS = 60
 _DAY = 86_400.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -35,10 +34,8 @@ from analytics.statistics.judges.answer_length import LengthDecay, count_words, 
 _MOST_SYSTEMS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class _Curve:
-    name: str
-    decay: LengthDecay
+# What is held against length, and how it goes with it.
+_Curve = tuple[str, LengthDecay]
 
 
 def length_section(material: ReportData) -> Section | None:
@@ -80,11 +77,11 @@ def _of_ratings(question: ScoredQuestion, rated: RatedCandidates, lengths: dict[
         return length_decay(long, values, **question.by_prompt(rated))
 
     yield from _table_and_figure(
-        question, [_Curve(_("mean rating"), decay(rated.mean))], key="rating",
+        question, [(_("mean rating"), decay(rated.mean))], key="rating",
         caption=_("Mean rating by length: %(question)s"), y_label=_("Mean rating"),
     )  # fmt: skip
     errors = [
-        _Curve(one.name, decay(places_apart(one.of(rated.candidate), rated.mean)))
+        (one.name, decay(places_apart(one.of(rated.candidate), rated.mean)))
         for one in question.varying(lambda one: one.of(rated.candidate))
     ]
     if errors:
@@ -113,7 +110,7 @@ def _of_preferences(
     people = length_decay(np.abs(gap), longer, **question.by_prompt(pairs))
     if people.bins:
         yield from _table_and_figure(
-            question, [_Curve(_("votes for the longer"), people)], key="longer",
+            question, [(_("votes for the longer"), people)], key="longer",
             caption=_("Votes for the longer of two, by how many words longer: %(question)s"),
             y_label=_("Share of votes"),
             note=" ".join(
@@ -127,7 +124,7 @@ def _of_preferences(
         agree[~pairs.decided] = np.nan
         decay = length_decay((first + second) / 2, agree, **question.by_prompt(pairs))
         if decay.bins:
-            right.append(_Curve(one.name, decay))
+            right.append((one.name, decay))
     if right:
         yield from _table_and_figure(
             question, right, key="accuracy",
@@ -149,9 +146,9 @@ def _table_and_figure(
             number_column("words", _("Mean words"), digits=1), number_column("value", y_label),
         ],
         rows=[
-            [curve.name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured_score(bin_.mean)]
-            for curve in curves
-            for bin_ in curve.decay.bins
+            [name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured_score(bin_.mean)]
+            for name, decay in curves
+            for bin_ in decay.bins
         ],
         notes=[one for one in notes if one],
     )  # fmt: skip
@@ -162,9 +159,9 @@ def _table_and_figure(
             Column("curve", _("What")), count_column("n", _("Answers or pairs")),
             number_column("spearman", _("Spearman (SRCC)")),
         ],
-        rows=[[curve.name, curve.decay.srcc.n, measured_score(curve.decay.srcc)] for curve in curves],
+        rows=[[name, decay.srcc.n, measured_score(decay.srcc)] for name, decay in curves],
     )  # fmt: skip
-    lines = [line_of_means(curve.name, curve.decay.bins) for curve in curves if len(curve.decay.bins) > 1]
+    lines = [line_of_means(name, decay.bins) for name, decay in curves if len(decay.bins) > 1]
     if lines:
         svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label)
         yield Figure(f"length_{question.question.key}_{key}", caption, svg)

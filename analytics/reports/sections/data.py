@@ -16,9 +16,6 @@ from analytics.reports.document import Block, Cell, Column, Paragraph, Section, 
 from analytics.reports.sections.material import ReportData, level_word, list_numbers, named_raters
 from annotation.rating.rules import stopping
 
-# What a reader has to know of where the votes come from: simulated ones, and tasks that were not equally
-# likely.
-
 
 def origin_warnings(material: ReportData) -> Iterator[Paragraph]:
     origins = counted_judgments.vote_origins(material.study)

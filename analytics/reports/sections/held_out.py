@@ -78,10 +78,6 @@ def _numbers(names: Sequence[str], selected: frozenset[str]) -> list[int]:
     return [number for number, name in enumerate(names) if name in selected]
 
 
-# What a scorer that was trained on votes of the very study has not learned from: the only honest test of it
-# here.
-
-
 @dataclass(frozen=True, eq=False)
 class NotLearnedFrom:
     """candidates: database ids, of items that were held out. own: those by systems that were held out, where these were

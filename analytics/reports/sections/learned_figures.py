@@ -28,7 +28,6 @@ from analytics.reports.sections.model_data import (
     from_0_to_1,
     measured_score,
     number_column,
-    scale_bounds,
     scored_question,
     scorer_column,
     scores_of,
@@ -121,18 +120,16 @@ def _of_ratings(
     question: ScoredQuestion, rated: RatedCandidates, everybodys: RatedCandidates, one: ScorerOutput
 ) -> list[Cell]:
     scores, by_prompt = one.of(rated.candidate), question.by_prompt(rated)
-    scale = scale_bounds(question.question)
     three = correlations(scores, rated.mean, **by_prompt)
     ceiling = rating_ceiling(
         everybodys.row, everybodys.value, one.of(everybodys.candidate), **question.by_prompt(everybodys)
     ).srcc
+    means, ratings = (question.ratings_from_0_to_1(values) for values in (rated.mean, rated.value))
     errors: list[Cell] = [None, None]
-    if scale is not None:
-        width = scale[1] - scale[0]
-        if (near := from_0_to_1(scores, scale)) is not None:
-            error = absolute_error(near, (rated.mean - scale[0]) / width, **by_prompt)
-            errors[0] = measured_score(error.error)
-        errors[1] = _of_variance(question, rated, one, (rated.value - scale[0]) / width)
+    if means is not None and (near := from_0_to_1(scores, question.scale)) is not None:
+        errors[0] = measured_score(absolute_error(near, means, **by_prompt).error)
+    if ratings is not None:
+        errors[1] = _of_variance(question, rated, one, ratings)
     return [
         one.name, three.srcc.n, measured_score(three.srcc), measured_score(three.ktau), *errors,
         measured_score(ceiling.human),
@@ -166,14 +163,11 @@ def _person_note() -> str:
     )
 
 
-# What the sections of a comparison are made from.
-
-
 @dataclass(frozen=True, eq=False)
 class ComparisonData:
     """Versions, and other scorers beside them, on what the versions hold out together.
 
-    texts: what systems wrote, by candidate. made: what they were asked for, and how long what they made is.
+    texts: what systems wrote, by candidate. facts: what they were asked for, and how long what they made is.
     """
 
     study: Study
@@ -181,7 +175,7 @@ class ComparisonData:
     scored: Sequence[ScoredBy]
     held: HeldOut
     texts: dict[int, CandidateText]
-    made: CandidateFacts
+    facts: CandidateFacts
     resampling: Resampling
 
     def scored_question(self, votes: Votes, *, by_raters: bool) -> ScoredQuestion:
@@ -212,9 +206,6 @@ def scorer_pairs(outputs: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput
         several = [sum(one.scorer == each.scorer for one in outputs) > 1 for each in (earlier, later)]
         if earlier.output == later.output or not all(several):
             yield later, earlier
-
-
-# Every two scorers on the very same things: how far apart they are, and whether that could be chance.
 
 
 def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Table]:
@@ -252,8 +243,7 @@ def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> It
 
 def rating_differences(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Table]:
     rows: list[list[Cell]] = []
-    by_prompt, scale = question.by_prompt(rated), scale_bounds(question.question)
-    humans = None if scale is None else (rated.mean - scale[0]) / (scale[1] - scale[0])
+    by_prompt, humans = question.by_prompt(rated), question.ratings_from_0_to_1(rated.mean)
     for one, other in scorer_pairs(question.outputs):
         mine, theirs = one.of(rated.candidate), other.of(rated.candidate)
         ranks = rank_difference(mine, theirs, rated.mean, **by_prompt)
@@ -261,7 +251,7 @@ def rating_differences(question: ScoredQuestion, rated: RatedCandidates) -> Iter
             one.name, other.name, ranks.difference.n, measured_score(ranks.difference, DIFFERENCES),
             _verdict(ranks, one, other), None,
         ]  # fmt: skip
-        near, far = from_0_to_1(mine, scale), from_0_to_1(theirs, scale)
+        near, far = (from_0_to_1(scores, question.scale) for scores in (mine, theirs))
         if humans is not None and near is not None and far is not None:
             error = mean_difference(np.abs(near - humans), np.abs(far - humans), **by_prompt)
             row[-1] = measured_score(error.difference, DIFFERENCES)
@@ -315,36 +305,25 @@ def _table(
     )
 
 
-# Several judges of answers taken as one: their mean, and learned weights (ORCA, section 5.6).
+def aggregate_judges(question: ScoredQuestion, whole: RatedCandidates) -> tuple[ScoredQuestion, Block] | None:
+    """The judges' mean and their learned weights (ORCA, section 5.6): the question with the judges taken as one after
+    the single ones, and a table of the weights, or why there are none.
 
-
-@dataclass(frozen=True, eq=False)
-class AggregatedJudges:
-    """asked: with the judges taken as one after the single ones. weights: a table of them, or why there are none."""
-
-    asked: ScoredQuestion
-    weights: Block
-
-
-def aggregate_judges(question: ScoredQuestion, whole: RatedCandidates) -> AggregatedJudges | None:
-    """`whole`: the held-out answers with everybody's ratings, which weights are learned from. None where fewer than two
+    `whole`: the held-out answers with everybody's ratings, which weights are learned from. None where fewer than two
     scorers foretell ratings on a scale that is known."""
-    scale = scale_bounds(question.question)
-    if scale is None:
-        return None
-    brought = [(one, from_0_to_1(one.of(whole.candidate), scale)) for one in question.outputs]
+    people = question.ratings_from_0_to_1(whole.mean)
+    brought = [(one, from_0_to_1(one.of(whole.candidate), question.scale)) for one in question.outputs]
     judges = [(one, scores) for one, scores in brought if scores is not None]
-    if len(judges) < 2:
+    if people is None or len(judges) < 2:
         return None
     names, scores = [one.name for one, _scores in judges], np.stack([own for _one, own in judges], axis=1)
-    people = (whole.mean - scale[0]) / (scale[1] - scale[0])
     learned = cross_fitted(scores, people, whole.prompt, seed=question.resampling.seed)
     mean = _combined_output(_("Mean of these %(n)s") % {"n": len(judges)}, whole, simple_mean(scores))
     if missing := reason_sentence(learned.reason, AGGREGATION):
-        return AggregatedJudges(replace(question, outputs=[*question.outputs, mean]), Paragraph(missing))
+        return replace(question, outputs=[*question.outputs, mean]), Paragraph(missing)
     weighed = _combined_output(_("Learned weights"), whole, learned.scores)
     joined = replace(question, outputs=[*question.outputs, mean, weighed])
-    return AggregatedJudges(joined, _weights(question, names, learned))
+    return joined, _weights(question, names, learned)
 
 
 def _combined_output(name: str, whole: RatedCandidates, scores: FloatArray) -> ScorerOutput:
@@ -390,10 +369,6 @@ def _weights(question: ScoredQuestion, names: Sequence[str], fitted: CrossFitted
     )  # fmt: skip
 
 
-# Parts of the held-out pairs that do not come from strata: what was asked for, vocals, and how long the
-# clips are.
-
-
 # Seconds at which bins begin, as in CMI-RewardBench, table 17.
 _BINS = (10.0, 30.0, 60.0, 120.0)
 
@@ -414,9 +389,8 @@ def parts_of_pairs(pairs: ComparedPairs, facts: CandidateFacts) -> Iterator[Grou
         yield Group(_("voice"), _("instrumental"), ~lyrics)
     seconds = np.fmax(facts.seconds[row], facts.seconds[other])
     bin_of = np.digitize(seconds, _BINS)
-    ends = [f"{end:g}" for end in _BINS]
-    between = [f"{low}–{high} s" for low, high in pairwise(ends)]
-    for number, name in enumerate([f"< {ends[0]} s", *between, f"≥ {ends[-1]} s"]):
+    between = [f"{low:g}–{high:g} s" for low, high in pairwise(_BINS)]
+    for number, name in enumerate([f"< {_BINS[0]:g} s", *between, f"≥ {_BINS[-1]:g} s"]):
         within = (bin_of == number) & np.isfinite(seconds)
         if within.any():
             yield Group(_("duration"), name, within)

@@ -55,9 +55,6 @@ def how_made(resampling: Resampling) -> list[tuple[str, str]]:
     ]
 
 
-# What a report calls kinds of questions, levels of measurement, and lists.
-
-
 def kind_word(kind: str) -> str:
     words = {"preference": _("preference"), "rating": _("rating"), "correctness": _("correctness")}
     return words.get(kind, kind)

@@ -195,9 +195,6 @@ def _percent(settings: ReportSettings) -> str:
     return f"{settings.resampling.level * 100:g}\N{NO-BREAK SPACE}%"
 
 
-# The works that a report's methods rest on.
-
-
 KRIPPENDORFF = (
     "Krippendorff, K. (2018). Content Analysis: An Introduction to Its Methodology (4th ed.). SAGE."
 )

@@ -24,7 +24,6 @@ from analytics.reports.sections.model_data import (
     middle_confidence,
     number_column,
     present_systems,
-    scale_bounds,
     scorer_column,
 )
 from analytics.statistics.correlation import (
@@ -64,14 +63,13 @@ def rating_tables(
 
 def _over_items(question: ScoredQuestion, rated: RatedCandidates) -> Table:
     rows: list[list[Cell]] = []
-    scale = scale_bounds(question.question)
-    humans = None if scale is None else (rated.mean - scale[0]) / (scale[1] - scale[0])
+    humans = question.ratings_from_0_to_1(rated.mean)
     for one in question.outputs:
         scores, clusters = one.of(rated.candidate), rated.prompt.tolist()
         three = correlations(scores, rated.mean, clusters=clusters, resampling=question.resampling)
         known = int(np.isfinite(scores).sum())
         row: list[Cell] = [one.name, known, len(rated) - known, *_correlation_cells(three), None, None]
-        if humans is not None and (near := from_0_to_1(scores, scale)) is not None:
+        if humans is not None and (near := from_0_to_1(scores, question.scale)) is not None:
             error = absolute_error(near, humans, clusters=clusters, resampling=question.resampling)
             row[-2:] = [measured_score(error.error), error.constant]
         rows.append(row)
@@ -226,11 +224,10 @@ def _ceiling_table(question: ScoredQuestion, rows: Sequence[Sequence[Cell]], how
 
 
 def _variances(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Table]:
-    scale = scale_bounds(question.question)
+    ratings = question.ratings_from_0_to_1(rated.value)
     expecting = [one for scored in question.scored if (one := scored.output(VARIANCE)) is not None]
-    if scale is None or not expecting:
+    if ratings is None or not expecting:
         return
-    ratings = (rated.value - scale[0]) / (scale[1] - scale[0])
     rows: list[list[Cell]] = []
     for one in expecting:
         error = variance_error(one.of(rated.candidate), rated.row, ratings, **question.by_prompt(rated))
@@ -253,10 +250,6 @@ def _variances(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Tab
             *question.first_votes_note(),
         ],
     )  # fmt: skip
-
-
-# Scorers against preferences: accuracy, by confidence and by part, calibration, and what one person
-# achieves.
 
 
 def preference_tables(

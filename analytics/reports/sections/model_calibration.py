@@ -129,8 +129,8 @@ def _references(pairs: ComparedPairs, one: _Calibrated) -> list[list[Cell]]:
 def _reliability(question: ScoredQuestion, each: list[_Calibrated]) -> Table:
     rows: list[list[Cell]] = []
     for one in each:
-        for scale, found in ((_("as scored"), one.raw), (_("rescaled"), one.again)):
-            for bin_ in found.bins if found else ():
+        for scale, calibrated in ((_("as scored"), one.raw), (_("rescaled"), one.again)):
+            for bin_ in calibrated.bins if calibrated else ():
                 share = Measured(bin_.observed, bin_.low, bin_.high)
                 rows.append([one.contender.name, scale, bin_.n, bin_.predicted, share])
     return Table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
@@ -27,9 +28,6 @@ from annotation.studies.protocols import load_protocol
 from scoring.metrics import registry
 from scoring.metrics.registry import Reads
 from scoring.models import Score, Scorer
-
-# What people said, by what a scorer scores: candidates with their ratings, pairs of candidates with their
-# votes.
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,9 +308,6 @@ def scores_of(
     return ScoredBy(scorer, tuple(outputs))
 
 
-# One question with those that scored what it asks about: what every table on models is made from.
-
-
 class ResampledClusters(TypedDict):
     clusters: list[int]
     resampling: Resampling
@@ -351,6 +346,14 @@ class ScoredQuestion:
     def key(self, table: str) -> str:
         return f"models_{self.question.key}_{table}"
 
+    @cached_property
+    def scale(self) -> tuple[float, float] | None:
+        return scale_bounds(self.question)
+
+    def ratings_from_0_to_1(self, ratings: FloatArray) -> FloatArray | None:
+        """None for preferences and for scales without ends."""
+        return None if self.scale is None else (ratings - self.scale[0]) / (self.scale[1] - self.scale[0])
+
     def by_prompt(self, rows: RatedCandidates | ComparedPairs) -> ResampledClusters:
         """How every statistic of a row per candidate or pair is resampled."""
         return {"clusters": rows.prompt.tolist(), "resampling": self.resampling}
@@ -373,10 +376,6 @@ def _varies(scores: FloatArray) -> bool:
 def scored_question(votes: Votes, scored: Sequence[ScoredBy], resampling: Resampling) -> ScoredQuestion:
     outputs = [one for each in scored for one in each.for_question(votes.question)]
     return ScoredQuestion(votes, scored, outputs, resampling)
-
-
-# Where a question's scale and its confidence begin and end, and scores brought to 0 to 1 where that can be
-# told.
 
 
 def scale_bounds(question: MeasuredQuestion) -> tuple[float, float] | None:
@@ -412,9 +411,6 @@ def spec(question: MeasuredQuestion) -> QuestionSpec:
     question_spec = load_protocol(row.protocol_version_id).spec.question(question.key)
     assert question_spec is not None  # the row was made from it
     return question_spec
-
-
-# What the sections on models say again and again: figures with their intervals, and why one is missing.
 
 
 def measured_score(estimate: Estimate, sentences: Sentences = SCORES) -> Measured:

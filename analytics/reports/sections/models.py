@@ -34,9 +34,6 @@ from analytics.statistics.correlation import pearson_and_spearman
 from analytics.statistics.judges.accuracy import pairwise_accuracy
 from analytics.statistics.judges.logistic_regression import probability
 
-# Where the best scorer and people differ most: what a study's experts may want to look at next.
-
-
 SHOWN = 20
 # Which scorer is best takes its figure and no interval.
 _ONCE = Resampling(replicates=1)

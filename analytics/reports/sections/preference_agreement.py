@@ -125,11 +125,11 @@ def _same_preferences(
     rows: list[tuple[Cell, ...]] = []
     fewest: dict[str, int] = {}
     for one, other in both:
-        found, by = _joined(one, other, settings), one.leading
-        fewest[by] = min(fewest.get(by, len(one.votes)), found.same.clusters or 0)
-        confidences = (*found.confidence_same, *found.confidence_different)
+        joint, by = _joined(one, other, settings), one.leading
+        fewest[by] = min(fewest.get(by, len(one.votes)), joint.same.clusters or 0)
+        confidences = (*joint.confidence_same, *joint.confidence_different)
         titles = (one.votes.question.title, other.votes.question.title)
-        rows.append((*titles, found.same.hits, found.different, measured_share(found.same), *confidences))
+        rows.append((*titles, joint.same.hits, joint.different, measured_share(joint.same), *confidences))
     notes = [
         _(
             "Judgments that prefer a side in both questions. Confidence is that of the first, then of the second."
@@ -174,9 +174,6 @@ def _confidences(pairs: PreferenceVotes) -> Figure:
 
 def _n_given(pairs: PreferenceVotes, level: float) -> int:
     return int((pairs.votes.confidence == level).sum())
-
-
-# How sure raters were, and whether those who were surer agree more with the others.
 
 
 def confidence_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:

@@ -229,10 +229,6 @@ def _parameters(votes: Votes, rankings: Rankings, notes: list[str]) -> Iterator[
         yield Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *notes])
 
 
-# The same ranking made otherwise: with the raters that were excluded, and with confidence as a margin or a
-# weight.
-
-
 def variant_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
     if not pairs.comparisons.votes:
         return

@@ -28,10 +28,6 @@ from analytics.statistics.ranking.comparisons import (
 )
 from annotation.models import Answer
 
-# The votes of a preference question as the statistics of pairs take them: who was shown first, and what
-# came of it.
-
-
 RATER, PROMPT = "rater", "prompt"
 
 _OUTCOMES = {
@@ -73,8 +69,8 @@ class PreferenceVotes:
     @cached_property
     def ranks_systems(self) -> BoolArray:
         units = self.votes.units
-        told = (units.first != NOBODY) & (units.second != NOBODY) & (units.first != units.second)
-        return np.asarray(told[self.votes.unit])
+        apart = (units.first != NOBODY) & (units.second != NOBODY) & (units.first != units.second)
+        return np.asarray(apart[self.votes.unit])
 
     @property
     def unnamed(self) -> int:

@@ -34,8 +34,6 @@ from analytics.statistics.ranking.ranking import WALD, RankedGroup, RankingSetti
 from analytics.statistics.ranking.sequential import SequentialComparison, sequential_comparison
 from annotation.models import Answer
 
-# Trials with a known answer: ABX tests by pair of systems.
-
 
 def trial_blocks(material: ReportData) -> Iterator[Block]:
     report, level = known_answer_trials.abx_report(material.study), material.settings.resampling.level
@@ -62,9 +60,6 @@ def trial_blocks(material: ReportData) -> Iterator[Block]:
     yield Table("preferences-abx", _("ABX: answers that named what X was"), columns, rows, notes)
 
 
-# Pair by pair: how often one system is preferred to another, and since when that is settled.
-
-
 @dataclass(frozen=True, eq=False)
 class _Pair:
     """A pair with the better placed system first. won: which votes that prefer one were for `one`, in order of time."""
@@ -75,10 +70,11 @@ class _Pair:
     won: BoolArray
     rate: Share
 
-    def of(self, system: str) -> tuple[int, int]:
-        """Wins of the system and of its opponent."""
+    @property
+    def wins_and_losses(self) -> tuple[int, int]:
+        """Of the system named first."""
         wins = (self.counts.one_wins, self.counts.other_wins)
-        return wins if system == self.counts.one else wins[::-1]
+        return wins if self.one == self.counts.one else wins[::-1]
 
 
 def pair_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
@@ -102,22 +98,19 @@ def _pairs(pairs: PreferenceVotes, order: list[str], settings: ReportSettings) -
     # Doubled, since a tie is half a win.
     half_wins = np.select([votes.value[rows] == c for c in (Answer.Choice.FIRST, Answer.Choice.TIE)], [2, 1])
     half_wins = np.where((first < second) | (half_wins == 1), half_wins, 2 - half_wins)
-    told = np.where(votes.value[rows] == Answer.Choice.BOTH_BAD, 0, 2)
+    weight = np.where(votes.value[rows] == Answer.Choice.BOTH_BAD, 0, 2)
     counted = {frozenset((pair.one, pair.other)): pair for pair in counted_pairs(pairs.comparisons)}
     clusters = pairs.clusters(pairs.leading)[rows]
     in_order = np.argsort(key, kind="stable")
-    found = []
+    system_pairs = []
     for here in np.split(in_order, np.flatnonzero(np.diff(key[in_order])) + 1):
         one, other = (order[place] for place in divmod(int(key[here[0]]), len(order)))
-        rate = clustered_share(
-            np.where(told, half_wins, 0)[here],
-            told[here],
-            clusters=clusters[here],
-            resampling=settings.resampling,
-        )
-        decided = here[(half_wins[here] != 1) & (told[here] > 0)]
-        found.append(_Pair(one, other, counted[frozenset((one, other))], half_wins[decided] == 2, rate))
-    return found
+        wins = np.where(weight, half_wins, 0)[here]
+        rate = clustered_share(wins, weight[here], clusters=clusters[here], resampling=settings.resampling)
+        decided = here[(half_wins[here] != 1) & (weight[here] > 0)]
+        counts = counted[frozenset((one, other))]
+        system_pairs.append(_Pair(one, other, counts, half_wins[decided] == 2, rate))
+    return system_pairs
 
 
 def _table(pairs: PreferenceVotes, system_pairs: list[_Pair], settings: ReportSettings) -> Table:
@@ -133,10 +126,8 @@ def _table(pairs: PreferenceVotes, system_pairs: list[_Pair], settings: ReportSe
     )
     rows: list[tuple[Cell, ...]] = []
     for pair in system_pairs:
-        wins, losses = pair.of(pair.one)
-        ties, both_bad = pair.counts.ties, pair.counts.both_bad
-        votes = wins + losses + ties + both_bad
-        rows.append((pair.one, pair.other, votes, wins, losses, ties, both_bad, measured_share(pair.rate)))
+        counts = (*pair.wins_and_losses, pair.counts.ties, pair.counts.both_bad)
+        rows.append((pair.one, pair.other, sum(counts), *counts, measured_share(pair.rate)))
     caption = _("Pairs of systems: %(question)s") % {"question": pairs.votes.question.title}
     clusters = pairs.comparisons.clusters[pairs.leading].size
     notes = [
@@ -212,9 +203,6 @@ def _sequential_row(pair: _Pair, comparison: SequentialComparison) -> tuple[Cell
     share = Measured(comparison.share, low, high, reason)
     evidence = comparison.log_e_value / math.log(10)
     return pair.one, pair.other, comparison.votes, share, evidence, comparison.decided_at, ahead
-
-
-# Is the side that is shown first preferred for its place? The test that every report of comparisons has.
 
 
 def position_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
@@ -365,17 +353,17 @@ def preferences_section(material: ReportData) -> Section | None:
 
 
 def _introduction(pairs: PreferenceVotes) -> Paragraph:
-    n, told = len(pairs.votes), int(pairs.ranks_systems.sum())
+    n, n_ranking = len(pairs.votes), int(pairs.ranks_systems.sum())
     parts = [
         ngettext("%(question)s %(n)s vote.", "%(question)s %(n)s votes.", n)
         % {"question": pairs.votes.question.title, "n": f"{n:,}"}
     ]
-    if told < n:
+    if n_ranking < n:
         text = _(
             "%(n)s compare outputs of one system, or of none that is named: they say nothing about which system is "
             "better and are part of no ranking."
         )
-        parts.append(text % {"n": f"{n - told:,}"})
+        parts.append(text % {"n": f"{n - n_ranking:,}"})
     if pairs.unnamed:
         text = _("%(n)s name no rater, so intervals are by prompt alone, and those by rater cannot be made.")
         parts.append(text % {"n": f"{pairs.unnamed:,}"})

@@ -41,7 +41,7 @@ def raters_section(material: ReportData) -> Section | None:
 def _table(votes: Votes) -> Table:
     question, reading = votes.question, leading_reading(votes.question)
     counted = votes.counted()
-    found, alpha = _left_out(votes_for_agreement(counted), reading)
+    by_rater, alpha = _left_out(votes_for_agreement(counted), reading)
     scale = not question.is_preference and question.level != "nominal"
     columns = [
         Column("rater", _("Rater")),
@@ -64,7 +64,7 @@ def _table(votes: Votes) -> Table:
     ]
     # By pseudonym.
     numbers = np.unique(votes.rater[votes.rater != NOBODY]).tolist()
-    rows = [tuple(_cells(votes, counted, one, found.get(one), alpha, scale=scale)) for one in numbers]
+    rows = [tuple(_cells(votes, counted, one, by_rater.get(one), alpha, scale=scale)) for one in numbers]
     caption = _("Raters: %(question)s (%(level)s)") % {"question": question.title, "level": reading.title}
     return Table(f"raters-{question.key}", caption, columns, rows, list(_notes(alpha, scale=scale)))
 

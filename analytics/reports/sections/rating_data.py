@@ -106,9 +106,6 @@ def load_ratings(material: ReportData, votes: Votes) -> QuestionRatings:
     )
 
 
-# How often each value was given: by all, by system, and before and after the review.
-
-
 def distribution_blocks(rated: QuestionRatings, order: list[int]) -> Iterator[Block]:
     """`order`: the systems as the other tables list them."""
     before, after = before_review_blocks(rated.votes), rated.counted

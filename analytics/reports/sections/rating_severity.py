@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import NormalDist
 
 import numpy as np
@@ -20,8 +21,6 @@ from analytics.statistics.ratings.range_equalising import (
     system_exposure,
 )
 from analytics.statistics.ratings.rater_severity import Severities, rater_severities, z_scored
-
-# How strict each rater is, beside what others say of the same outputs.
 
 
 def severity_table(rated: QuestionRatings, ratings: Ratings, severities: Severities) -> Table:
@@ -115,27 +114,22 @@ def severities_of(ratings: Ratings) -> tuple[Severities, bool]:
 
 def _normalised(rated: QuestionRatings, ratings: Ratings, order: Sequence[int]) -> Iterator[Block]:
     scored, (severities, shared) = z_scored(ratings.value, ratings.rater), severities_of(ratings)
-    variants = [
-        (_("as given"), _means_of(ratings, ratings.value, order)),
-        (_("z-scored"), _means_of(ratings, scored.value, order)),
-        (_("without severity"), _means_of(ratings, severities.adjusted, order)),
-    ]
-    keys = ("given", "z", "severity")
+    titles = [_("as given"), _("z-scored"), _("without severity")]
+    values = (ratings.value, scored.value, severities.adjusted)
+    means = [_means_of(ratings, value, order) for value in values]
+    ranks = [_ranks(own) for own in means]
     columns = [Column("system", _("System"))]
-    for key, (title, _means) in zip(keys, variants, strict=True):
+    for key, title in zip(("given", "z", "severity"), titles, strict=True):
         columns.append(Column(key, _("Mean, %(variant)s") % {"variant": title}, "number", 2))
         columns.append(Column(f"{key}_rank", _("Rank"), "count"))
-    ranks = [_ranks(means) for _title, means in variants]
     rows: list[list[Cell]] = []
     for one in order:
-        cells: list[Cell] = [rated.votes.systems[one]]
-        for (_title, means), of in zip(variants, ranks, strict=True):
-            cells += [means[one], of.get(one)]
-        rows.append(cells)
+        pairs = [(mean[one], rank.get(one)) for mean, rank in zip(means, ranks, strict=True)]
+        rows.append([rated.votes.systems[one], *chain.from_iterable(pairs)])
     title = _("Means with raters' use of the scale taken out: %(question)s") % rated.title_params
     notes = list(_notes(severities, shared=shared, left_out=scored.left_out))
     yield Table(rated.key("normalised"), title, columns, rows, notes)
-    yield Paragraph(_rank_changes(rated, order, [title for title, _means in variants], ranks))
+    yield Paragraph(_rank_changes(rated, order, titles, ranks))
     if shared:
         yield severity_table(rated, ratings, severities)
 

@@ -186,14 +186,12 @@ def _pair_notes(rated: QuestionRatings, pairs: Sequence[SystemPair], *, paired: 
         yield text % {"n": left_out}
 
 
-# MUSHRA: medians and interquartile ranges, as Recommendation ITU-R BS.1534 asks, with and without listeners
-# whom post-screening marks.
-
-
 def mushra_blocks(rated: QuestionRatings) -> Iterator[Block]:
+    """Medians and interquartile ranges, as Recommendation ITU-R BS.1534 asks, with and without listeners whom
+    post-screening marks."""
     if not rated.listeners:
         return
-    marked = sorted(name for name, found in rated.listeners.items() if found.marks)
+    marked = sorted(name for name, listener in rated.listeners.items() if listener.marks)
     yield _screening(rated, marked)
     left: dict[int, MeanOpinionScore] = {}
     if marked:

@@ -23,9 +23,6 @@ from analytics.statistics.ratings.contested import (
     variance_counts,
 )
 
-# Disagreement as a finding: how much there is, how much noise would explain, and which outputs it is about.
-
-
 MOST_LISTED = 20
 
 
