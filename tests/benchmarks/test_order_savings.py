@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from django.utils import timezone
 from scipy.optimize import isotonic_regression, minimize, minimize_scalar
 
 from annotation.demo.raters import RATERS, draw_rater, probability_of_first
+from annotation.rating import task_selection
 from annotation.rating.rules.ordering import Ordering
 from benchmarks.order_savings import (
     MEASURES,
@@ -18,6 +21,7 @@ from benchmarks.order_savings import (
     OrderingComparison,
     Policy,
     ScorerNoise,
+    SimulatedWorld,
     SimulationSettings,
     VoteSaving,
     VotesSoFar,
@@ -34,16 +38,22 @@ from benchmarks.order_savings import (
     simulated_curves,
     vote_saving,
 )
+from scoring.models import Score, Scorer, ScoringRun
+from scoring.policies import priorities as stored_priorities
+from tests import factories
+from tests.analytics.votes import vote
 
 # Simulated worlds: their votes are those of the demo's raters, their truth that of the demo's clips.
 
 CALM = ScorerNoise(deafness=0.0, distractions=0)
 
 
+def world(question: Any = "musicality", hearing: ScorerNoise = CALM, **sizes: int) -> SimulatedWorld:
+    return draw_world(question, hearing, **{"pairs": 60, "unseen": 60, "raters": 1, "seed": 1, **sizes})
+
+
 def test_the_same_seed_draws_the_same_world_and_another_another() -> None:
-    one, again, other = (
-        draw_world("musicality", ScorerNoise(), pairs=20, unseen=5, raters=3, seed=seed) for seed in (4, 4, 5)
-    )
+    one, again, other = (world(hearing=ScorerNoise(), raters=3, seed=seed) for seed in (4, 4, 5))
     assert np.array_equal(one.pairs.features, again.pairs.features)
     assert np.array_equal(one.first, again.first)
     assert not np.array_equal(one.pairs.differences, other.pairs.differences)
@@ -51,22 +61,16 @@ def test_the_same_seed_draws_the_same_world_and_another_another() -> None:
 
 @pytest.mark.parametrize("question", ["musicality", "alignment"])
 def test_a_scorer_that_hears_all_hears_the_truth(question) -> None:
-    world = draw_world(question, CALM, pairs=60, unseen=60, raters=1, seed=1)
-    costs, *_ = np.linalg.lstsq(world.pairs.features, world.pairs.differences, rcond=None)
-    assert np.allclose(world.pairs.features @ costs, world.pairs.differences)
-    assert np.allclose(world.unseen.features @ costs, world.unseen.differences)
-
-
-def test_every_pair_has_a_better_side() -> None:
-    world = draw_world("alignment", ScorerNoise(), pairs=80, unseen=20, raters=1, seed=2)
-    assert np.all(np.abs(world.pairs.differences) > 0.05)
+    drawn = world(question)
+    costs, *_ = np.linalg.lstsq(drawn.pairs.features, drawn.pairs.differences, rcond=None)
+    for pairs in (drawn.pairs, drawn.unseen):
+        assert np.allclose(pairs.features @ costs, pairs.differences)
+        assert np.all(np.abs(pairs.differences) > 0.04)  # every pair has a better side
 
 
 def test_distractions_and_deafness_are_of_the_size_asked_for() -> None:
-    heard, misheard = (
-        draw_world("musicality", hearing, pairs=400, unseen=1, raters=1, seed=3).pairs.features
-        for hearing in (CALM, ScorerNoise(deafness=0.5, distractions=3))
-    )
+    noises = (CALM, ScorerNoise(deafness=0.5, distractions=3))
+    heard, misheard = (world(hearing=noise, pairs=400, unseen=1, seed=3).pairs.features for noise in noises)
     assert misheard.shape[1] == heard.shape[1] + 3
     # Differences of two clips have twice the variance of one.
     assert np.std(misheard[:, :-3] - heard) == pytest.approx(0.5 * np.sqrt(2), rel=0.05)
@@ -77,9 +81,7 @@ def test_distractions_and_deafness_are_of_the_size_asked_for() -> None:
 def test_votes_follow_the_rater_over_both_sides(rater) -> None:
     difference, n = 0.8, 20_000
     votes = draw_votes([rater], np.full(n, difference), rng=np.random.default_rng(1))
-    habits = {
-        "sensitivity": rater.sensitivity, "position_bias": rater.position_bias, "lapse": rater.lapse
-    }  # fmt: skip
+    habits = {name: getattr(rater, name) for name in ("sensitivity", "position_bias", "lapse")}
     as_first = probability_of_first(difference, **habits)
     as_second = 1 - probability_of_first(-difference, **habits)
     assert votes.mean() == pytest.approx((as_first + as_second) / 2, abs=4 * 0.5 / np.sqrt(n))
@@ -139,19 +141,13 @@ def by(weights: Ordering, *, uniform: float = 0.2, among: int = 4) -> Policy:
     return Policy(uniform, among, priority)
 
 
-def test_a_policy_that_is_all_random_is_random_order() -> None:
-    curves = simulated_curves(SMALL, {"random": RANDOM, "all": by(Ordering(), uniform=1.0)}, replicates=2)
+def test_the_same_seed_gives_the_same_curves_and_a_policy_that_is_all_random_is_random_order() -> None:
+    policies = {"random": RANDOM, "all": by(Ordering(), uniform=1.0), "it": by(Ordering())}
+    one, again, other = (simulated_curves(SMALL, policies, replicates=2, seed=seed) for seed in (1, 1, 2))
     for measure in MEASURES:
-        assert np.array_equal(curves["random"][measure], curves["all"][measure])
-
-
-def test_the_same_seed_gives_the_same_curves() -> None:
-    one, again, other = (
-        simulated_curves(SMALL, {"it": by(Ordering())}, replicates=2, seed=seed)["it"]["both"]
-        for seed in (1, 1, 2)
-    )
-    assert np.array_equal(one, again)
-    assert not np.array_equal(one, other)
+        assert np.array_equal(one["random"][measure], one["all"][measure])
+    assert np.array_equal(one["it"]["both"], again["it"]["both"])
+    assert not np.array_equal(one["it"]["both"], other["it"]["both"])
 
 
 def test_more_votes_tell_more() -> None:
@@ -164,31 +160,31 @@ def test_more_votes_tell_more() -> None:
     assert np.all(curves["both"].mean(axis=0)[1:] > curves["majority"].mean(axis=0)[1:])
 
 
-def test_all_votes_are_given_and_no_pair_gets_more_than_it_takes() -> None:
+def votes_seen(setting: SimulationSettings, priority: np.ndarray, *, uniform: float) -> list[np.ndarray]:
+    """How many votes each pair has whenever a policy of constant priorities is asked."""
     seen: list[np.ndarray] = []
 
-    def watch(known: VotesSoFar):
+    def watch(known: VotesSoFar) -> np.ndarray:
         seen.append(known.first + known.second)
-        return np.zeros(len(known.first))
+        return priority
 
+    simulated_curves(setting, {"it": Policy(uniform, 4, watch)}, replicates=1)
+    return seen
+
+
+def test_all_votes_are_given_and_no_pair_gets_more_than_it_takes() -> None:
     full = replace(SMALL, votes=SMALL.pairs * SMALL.overlap)
-    simulated_curves(full, {"it": Policy(0.2, 4, watch)}, replicates=1)
+    seen = votes_seen(full, np.zeros(SMALL.pairs), uniform=0.2)
     assert all(n.max() <= full.overlap for n in seen)
     assert seen[-1].sum() > full.votes - full.refresh - 1
 
 
 def test_votes_go_to_the_first_by_priority() -> None:
-    wanted = np.zeros(SMALL.pairs)
-    wanted[[3, 8, 15, 16]] = 1.0
-    seen: list[np.ndarray] = []
-
-    def watch(known: VotesSoFar):
-        seen.append((known.first + known.second).copy())
-        return wanted
-
-    short = replace(SMALL, votes=12, step=12)
-    simulated_curves(short, {"it": Policy(0.0, 4, watch)}, replicates=1)
-    assert seen[-1][[3, 8, 15, 16]].sum() == seen[-1].sum() == 10
+    first = [3, 8, 15, 16]
+    seen = votes_seen(
+        replace(SMALL, votes=12, step=12), np.isin(np.arange(SMALL.pairs), first) * 1.0, uniform=0.0
+    )
+    assert seen[-1][first].sum() == seen[-1].sum() == 10
 
 
 @pytest.mark.parametrize(
@@ -265,9 +261,12 @@ def test_equal_orders_save_nothing_in_nineteen_of_twenty_intervals() -> None:
     assert covered >= 16  # of 20 at 95 %, fewer than this has a chance below one in a hundred
 
 
-def test_identical_runs_save_exactly_nothing() -> None:
+def test_identical_runs_save_exactly_nothing_and_two_replicates_have_no_interval() -> None:
     found = vote_saving(runs(RISING), runs(RISING), MOMENTS, accuracy=0.7)
     assert (found.saved, found.interval) == (0, (0, 0))
+    found = vote_saving(runs(RISING, n=2), runs(RISING, n=2, seed=2), MOMENTS, accuracy=0.7)
+    assert found.saved is not None
+    assert (found.interval, found.reason) == (None, "few_replicates")
 
 
 @pytest.mark.parametrize(
@@ -277,12 +276,6 @@ def test_identical_runs_save_exactly_nothing() -> None:
 def test_what_is_not_reached_has_a_reason_and_no_figure(accuracy, other, reason) -> None:
     found = vote_saving(runs(RISING), runs(other, seed=2), MOMENTS, accuracy=accuracy)
     assert (found.saved, found.interval, found.reason) == (None, None, reason)
-
-
-def test_two_replicates_have_no_interval() -> None:
-    found = vote_saving(runs(RISING, n=2), runs(RISING, n=2, seed=2), MOMENTS, accuracy=0.7)
-    assert found.saved is not None
-    assert (found.interval, found.reason) == (None, "few_replicates")
 
 
 # What a comparison says.
@@ -316,3 +309,32 @@ def test_the_table_has_a_row_for_each_measure_and_accuracy_and_ends_with_the_ver
     text = list(comparison_lines(comparison(MIDDLE)))
     assert len(text) == 2 + 3 * 3 + 1
     assert text[-1] == comparison_verdict(comparison(MIDDLE))
+
+
+# The simulation's priorities are those that a study reckons in its database.
+
+
+@pytest.mark.django_db
+def test_both_ways_of_reckoning_agree() -> None:
+    rng = np.random.default_rng(5)
+    study = factories.StudyFactory.create(preset="cmi-pref", overlap=9)
+    tasks = [factories.comparison_task(study, f"task-{n}") for n in range(10)]
+    scorer = Scorer.objects.create(key="cmi-rm", digest="d" * 64)
+    run = {"metric": "cmi-rm", "state": "done", "finished_at": timezone.now()}
+    ScoringRun.objects.create(study=study, scorer=scorer, **run)
+    margins = np.append(rng.normal(0, 1.5, 9), 0.0)
+    first, second = rng.integers(0, 4, (2, 10))
+    first[2] = second[2] = 0
+    for task, margin, wins, losses in zip(tasks, margins, first, second, strict=True):
+        for slot, value in zip(task.slots.order_by("slot"), (margin, 0.0), strict=True):
+            candidate = {"candidate_id": slot.candidate_id, "output": "alignment"}
+            Score.objects.create(scorer=scorer, value=value, **candidate)
+        for choice in [1] * wins + [2] * losses:
+            vote(task, question="alignment", choice=choice)
+    weights = Ordering(uncertainty=0.5, disagreement=0.3, coverage=0.9)
+    named = {name: getattr(weights, name) for name in ("uncertainty", "disagreement", "coverage")}
+    stored_priorities.refresh(task_selection.set_ordering(study, actor=None, scorer=scorer.digest, **named))
+    found = dict(study.tasks.values_list("external_id", "priority"))
+    wanted = priorities(weights, margins=margins, first=first, second=second)
+    # Rounding to hundredths may fall either way.
+    assert [found[f"task-{n}"] for n in range(10)] == pytest.approx(wanted.tolist(), abs=1.01e-2)

@@ -55,6 +55,11 @@ def markdown(output: Path, name: str = "relevance") -> str:
     return (output / f"{name}.md").read_text(encoding="utf-8")
 
 
+def only_scores(output: Path) -> Path:
+    (scores,) = (output / "scores").iterdir()
+    return scores
+
+
 def value(path: Path, part: str, statistic: str, output: str = "default") -> float:
     return float(lines(path)[output, part, statistic]["value"])
 
@@ -87,18 +92,17 @@ def test_what_is_asked_may_follow_the_benchmark_within_one_row(relate, pam, outp
     assert all(f"scorer `{digest}`" in table for digest in digests)
 
 
-def test_two_versions_of_a_scorer_have_a_row_each(relate, output):
-    run("relate", relate, output, "length")
-    run("relate", relate, output, "length", "--option", "task=pam")
-    table = markdown(output)
-    assert sum(line.startswith("| Length |") for line in table.splitlines()) == 2
+def test_two_versions_of_a_scorer_and_two_models_of_one_name_have_a_row_each(relate, pam, output, tmp_path):
+    def rows(folder: Path) -> list[str]:
+        return [line for line in markdown(folder).splitlines() if line.startswith("| Length |")]
 
-
-def test_two_models_of_one_name_have_a_row_each(relate, pam, output):
+    run("relate", relate, tmp_path / "versions", "length")
+    run("relate", relate, tmp_path / "versions", "length", "--option", "task=pam")
+    assert len(rows(tmp_path / "versions")) == 2
     run("relate", relate, output, "length", "--backbone", "one/Model-7B")
     run("pam", pam, output, "length", "--backbone", "two/Model-7B")
     table = markdown(output)
-    assert [line.count("—") for line in table.splitlines() if line.startswith("| Length |")] == [3, 3]
+    assert [row.count("—") for row in rows(output)] == [3, 3]
     assert "| Length | one/Model-7B | 0.639 [" in table
     assert "| Length | two/Model-7B | — |" in table
 
@@ -127,54 +131,70 @@ def test_pairs_of_sounds_share_the_scores_of_their_sounds(relate, output):
     assert len(doubles.ASKED) == 6
 
 
-def test_baton_has_an_area_and_an_accuracy_for_two_and_three_events(output, tmp_path):
-    folder = miniature.baton(tmp_path / "baton")
-    for name in ("baton", "baton-pair"):
-        run(name, folder, output, "length")
-    found = output / "pairwise.csv"
-    assert value(found, "Baton (2)", "auc") == pytest.approx(1 / 2)
-    assert value(found, "Baton (3)", "auc") == 1.0
-    assert value(found, "Baton-Pair (2)", "accuracy") == pytest.approx(1 / 2)
-    assert value(found, "Baton-Pair (3)", "accuracy") == 1.0
-
-
-def test_compa_passes_what_fits_both_ways(output, tmp_path):
-    run("compa", miniature.compa(tmp_path / "compa"), output, "fit")
-    found = output / "compositional.csv"
+FIGURES = {
+    "baton has an area and an accuracy for two and three events": (
+        ("baton", "baton-pair"),
+        "length",
+        "pairwise",
+        {
+            ("Baton (2)", "auc"): 1 / 2,
+            ("Baton (3)", "auc"): 1.0,
+            ("Baton-Pair (2)", "accuracy"): 1 / 2,
+            ("Baton-Pair (3)", "accuracy"): 1.0,
+        },
+    ),
     # The first item of Order and that of Attribute fit; the second has the lengths the other way round.
-    for statistic in ("text", "audio", "group"):
-        assert value(found, "CompA-Order", statistic) == pytest.approx(1 / 2)
-        assert value(found, "CompA-Attribute", statistic) == 1.0
-    assert "| 50.00 [" in markdown(output, "compositional")
+    "compa passes what fits both ways": (
+        ("compa",),
+        "fit",
+        "compositional",
+        {
+            (f"CompA-{part}", statistic): share
+            for statistic in ("text", "audio", "group")
+            for part, share in (("Order", 1 / 2), ("Attribute", 1.0))
+        },
+    ),
+    "brace has its three kinds and the hallucinations": (
+        ("brace",),
+        "words",
+        "brace",
+        {
+            ("AudioCaps-Main/HH", "accuracy"): 1.0,
+            ("AudioCaps-Main/HM", "accuracy"): 0.0,
+            ("AudioCaps-Main/MM", "accuracy"): 1.0,
+            ("Clotho-Main/All", "accuracy"): 2 / 3,
+            ("Hallucination/Clotho", "accuracy"): 1.0,
+        },
+    ),
+}
 
 
-@pytest.mark.parametrize("scorer", ["words", "more-words", "words-ahead"])
-def test_fense_by_a_scorer_of_texts_and_by_one_of_pairs(output, scorer, tmp_path):
+@pytest.mark.parametrize(("names", "scorer", "table", "figures"), FIGURES.values(), ids=list(FIGURES))
+def test_a_benchmark_has_its_figures(names, scorer, table, figures, output, tmp_path):
+    folder = getattr(miniature, names[0])(tmp_path / names[0])
+    for name in names:
+        run(name, folder, output, scorer)
+    found = output / f"{table}.csv"
+    assert {figure: value(found, *figure) for figure in figures} == pytest.approx(figures)
+    if table == "compositional":
+        assert "| 50.00 [" in markdown(output, table)
+
+
+# Texts beside their sounds; pairs, of which two occur twice.
+@pytest.mark.parametrize(("scorer", "n"), [("words", 6), ("more-words", 4), ("words-ahead", 4)])
+def test_fense_by_a_scorer_of_texts_and_by_one_of_pairs(scorer, n, output, tmp_path):
     run("fense", miniature.fense(tmp_path / "fense"), output, scorer)
     found = output / "fense.csv"
-    assert value(found, "AudioCaps-Eval/HC", "accuracy") == 1.0
-    assert value(found, "AudioCaps-Eval/HI", "accuracy") == 0.0
+    # MM: right, and one word on either side: a tie, worth a half.
+    accuracies = {
+        "AudioCaps-Eval/HC": 1.0, "AudioCaps-Eval/HI": 0.0, "AudioCaps-Eval/MM": 1.5 / 2,
+        "AudioCaps-Eval/All": 2.5 / 4, "Clotho-Eval/HC": 1.0,
+    }  # fmt: skip
+    assert {part: value(found, part, "accuracy") for part in accuracies} == pytest.approx(accuracies)
     assert lines(found)["default", "AudioCaps-Eval/HM", "accuracy"]["reason"] == "no_decided_pairs"
-    # Right, and one word on either side: a tie, worth a half.
-    assert value(found, "AudioCaps-Eval/MM", "accuracy") == pytest.approx(1.5 / 2)
-    assert value(found, "AudioCaps-Eval/All", "accuracy") == pytest.approx(2.5 / 4)
     everything = lines(found)["default", "AudioCaps-Eval/All", "accuracy"]
     assert (everything["human_ties"], everything["metric_ties"], everything["n"]) == ("1", "1", "4")
-    assert value(found, "Clotho-Eval/HC", "accuracy") == 1.0
-    expected = {
-        "words": 6,
-        "more-words": 4,
-        "words-ahead": 4,
-    }  # texts beside their sounds; pairs, of which two occur twice
-    assert len(doubles.ASKED) == expected[scorer]
-
-
-def test_brace_has_its_three_kinds_and_the_hallucinations(output, tmp_path):
-    run("brace", miniature.brace(tmp_path / "brace"), output, "words")
-    found = output / "brace.csv"
-    assert [value(found, f"AudioCaps-Main/{kind}", "accuracy") for kind in ("HH", "HM", "MM")] == [1, 0, 1]
-    assert value(found, "Clotho-Main/All", "accuracy") == pytest.approx(2 / 3)
-    assert value(found, "Hallucination/Clotho", "accuracy") == 1.0
+    assert len(doubles.ASKED) == n
 
 
 def test_templates_have_rows_of_their_own_and_a_spread(relate, output):
@@ -193,7 +213,7 @@ def test_templates_have_rows_of_their_own_and_a_spread(relate, output):
 
 def test_a_stopped_evaluation_goes_on_where_it_was(relate, output):
     run("relate", relate, output, "length", "--limit", "4")
-    (scores,) = (output / "scores").iterdir()
+    scores = only_scores(output)
     # As if the process had been killed while it wrote the fourth line.
     scores.write_bytes(scores.read_bytes()[:-10])
     doubles.ASKED.clear()
@@ -247,14 +267,9 @@ def test_where_everything_fails_the_figures_say_so(pam, output):
 @pytest.mark.parametrize("fault", ["server_unreachable", "missing"])
 def test_what_may_pass_is_tried_again(relate, output, fault):
     run("relate", relate, output, "length")
-    (scores,) = (output / "scores").iterdir()
+    scores = only_scores(output)
     first, *others = scores.read_text(encoding="utf-8").splitlines()
-    lost = {
-        "example": json.loads(first)["example"],
-        "values": {},
-        "fault": fault,
-        "message": "x",
-    }
+    lost = {"example": json.loads(first)["example"], "values": {}, "fault": fault, "message": "x"}
     scores.write_text("\n".join([json.dumps(lost), *others]) + "\n", encoding="utf-8")
     doubles.ASKED.clear()
     assert "6 of 6 examples have a score." in run("relate", relate, output, "length")
@@ -275,9 +290,8 @@ def refusal(*arguments: str) -> str:
 
 
 def test_what_cannot_be_done_is_said_before_anything_is_scored(output, relate, tmp_path):
-    assert "is not a folder. RELATE is published as" in refusal(
-        "relate", tmp_path / "nowhere", output, "length"
-    )
+    nowhere = tmp_path / "nowhere"
+    assert "is not a folder. RELATE is published as" in refusal("relate", nowhere, output, "length")
     for arguments, sentence in (
         (("more-words",), "more-words compares two candidates, but RELATE asks about each"),
         (("lenght",), "there is no scorer 'lenght'"),
@@ -293,7 +307,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_scored(output, relate, t
 
 def test_damaged_scores_are_named_with_their_line(relate, output):
     run("relate", relate, output, "length")
-    (scores,) = (output / "scores").iterdir()
+    scores = only_scores(output)
     scores.write_text("what\n" + scores.read_text(encoding="utf-8"), encoding="utf-8")
     assert f"Line 1 of {scores} is damaged." in refusal("relate", relate, output, "length")
 
@@ -312,12 +326,11 @@ def test_scores_that_are_bounds_are_counted_by_question(relate, output):
 
 def test_a_second_evaluation_with_the_same_scorer_waits_its_turn(relate, output):
     run("relate", relate, output, "length")
-    (scores,) = (output / "scores").iterdir()
+    scores = only_scores(output)
     before = scores.read_bytes()
     with ScoreFile(scores):
-        assert f"Another evaluation with this scorer writes to {scores}." in refusal(
-            "relate-pair", relate, output, "length"
-        )
+        refused = refusal("relate-pair", relate, output, "length")
+        assert f"Another evaluation with this scorer writes to {scores}." in refused
         assert "6 of 6 examples have a score." in run("relate", relate, output, "fit")
     assert scores.read_bytes() == before
     run("relate-pair", relate, output, "length")

@@ -112,14 +112,16 @@ def test_a_difference_of_nothing_could_be_chance():
 
 
 def test_other_scorers_stand_beside_the_versions():
-    study, (good, _poor), _given, _noise = rating_study(6)
+    study, (good, _poor), _given, _noise = rating_study(12)
     words = Scorer.objects.create(key="words", digest="b" * 64)
     for candidate in Candidate.objects.all():
-        Score.objects.create(scorer=words, candidate=candidate, output="value", value=float(candidate.pk))
+        Score.objects.create(scorer=words, candidate=candidate, output="value", value=float(candidate.pk + 9))
     document = made(study, [good], [words])
     glance = tables(document)["models_correctness_glance"]
     assert [one[0] for one in glance.rows] == ["ORCA 1, value", "words@bbbbbbbb"]
     assert "Whether words@bbbbbbbb learned from these items elsewhere is not known here." in said(document)
+    # What is on a scale of its own is no part of a mean.
+    assert "models_correctness_weights" not in tables(document)
 
 
 def test_the_mean_and_learned_weights_of_versions_stand_beside_them():
@@ -148,14 +150,6 @@ def test_of_too_few_answers_there_is_a_mean_and_no_weights():
     document = made(study, models)
     assert [one[0] for one in tables(document)["models_correctness_glance"].rows][2:] == ["Mean of these 2"]
     assert "There are too few answers to learn weights from" in said(document)
-
-
-def test_what_is_on_a_scale_of_its_own_is_no_part_of_a_mean():
-    study, (good, _poor), _given, _noise = rating_study(12)
-    words = Scorer.objects.create(key="words", digest="b" * 64)
-    for candidate in Candidate.objects.all():
-        Score.objects.create(scorer=words, candidate=candidate, output="value", value=float(candidate.pk + 9))
-    assert "models_correctness_weights" not in tables(made(study, [good], [words]))
 
 
 def pair_study(n: int = 12) -> tuple[Study, LearnedModel, LearnedModel, list[Rater]]:

@@ -1,4 +1,4 @@
-"""Reports in the background: one at a time, what was asked for, and the same bytes as the command's."""
+"""Reports in the background and over HTTP: one at a time, as asked for, and the same bytes as the command's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from analytics.reports import study_report
+from analytics.reports.document import document_json
 from analytics.reports.render.files import document_file, tables_and_figures
 from analytics.reports.render.html import render_standalone
 from analytics.reports.study_report import STEPS
@@ -16,6 +18,7 @@ from annotation.errors import InvalidInput
 from annotation.jobs import jobs
 from annotation.models import Job, Study
 from tests import factories
+from tests.analytics.reports.render.documents import document
 from tests.analytics.votes import votes
 
 ASKED = {"interval": "units", "replicates": 20, "seed": 3, "language": "en"}
@@ -43,23 +46,14 @@ def test_the_page_and_the_command_give_the_same_bytes(study, tmp_path: Path):
     assert (job.state, job.done, job.total) == ("done", len(STEPS), len(STEPS))
     done = study_report.last_finished_report(study)
     assert done is not None
-    document = study_report.document_of_job(done)
-    arguments = (
-        "--interval",
-        "units",
-        "--replicates",
-        "20",
-        "--seed",
-        "3",
-        "--tables",
-        str(tmp_path / "tables"),
-    )
-    said = typed("s", "--out", str(tmp_path / "report.html"), *arguments)
+    report = study_report.document_of_job(done)
+    settings = ("--interval", "units", "--replicates", "20", "--seed", "3")
+    said = typed("s", "--out", str(tmp_path / "report.html"), "--tables", str(tmp_path / "tables"), *settings)
     assert said.splitlines()[-1] == f"{len(STEPS)} of {len(STEPS)}: References"
-    assert (tmp_path / "report.html").read_bytes() == render_standalone(document).encode()
-    assert (tmp_path / "report.html").read_bytes() == document_file(document, "report", "html", folder="s")
+    page = (tmp_path / "report.html").read_bytes()
+    assert page == render_standalone(report).encode() == document_file(report, "report", "html", folder="s")
     files = {path.name: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
-    assert files == {name: text.encode() for name, text in tables_and_figures(document).items()}
+    assert files == {name: text.encode() for name, text in tables_and_figures(report).items()}
 
 
 @pytest.mark.django_db
@@ -98,3 +92,31 @@ def test_the_command_says_what_it_cannot_find_or_write(study, tmp_path: Path):
         typed("nowhere", "--out", str(tmp_path / "r.html"))
     with pytest.raises(CommandError, match="cannot be written"):
         typed("s", "--out", str(tmp_path / "none" / "r.html"), "--replicates", "1")
+
+
+@pytest.mark.django_db
+def test_the_last_report_is_had_as_data(api, world):
+    found = api(world.researcher).get("studies/here/report/").json()
+    assert found == {"computed_at": None, "settings": None, "document": None}
+    fields = {"report": document_json(document()), "params": {"seed": 3}, "finished_at": timezone.now()}
+    Job.objects.create(kind="report", study=world.study, state="done", **fields)
+    found = api(world.admin).get("studies/here/report/").json()
+    assert found["settings"] == {"seed": 3}
+    assert [one["key"] for one in found["document"]["sections"]] == ["preferences", "methods"]
+
+
+@pytest.mark.django_db
+def test_one_can_be_asked_for_with_its_settings(api, world):
+    answer = api(world.researcher).post("studies/here/report/", {"interval": "units", "seed": 5})
+    assert (answer.status_code, answer.json()["state"]) == (202, "queued")
+    params = {"interval": "units", "replicates": 1000, "seed": 5, "language": "en"}
+    assert Job.objects.get(pk=answer.json()["job"]).params == params
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("asked", [{"interval": "normal"}, {"seed": -1}, {"replicates": 0}, {"sed": 1}])
+def test_what_cannot_be_done_is_refused_by_the_name_of_its_field(api, world, asked):
+    answer = api(world.researcher).post("studies/here/report/", asked)
+    assert answer.status_code == 400
+    assert [error["field"] for error in answer.json()["errors"]] == list(asked)
+    assert not Job.objects.filter(kind="report").exists()

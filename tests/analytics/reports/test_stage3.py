@@ -71,7 +71,7 @@ class TestReviewed(TestCase):
             ("1", 2, 0), ("2", 2, 2), ("3", 1, 0), ("4", 1, 3), ("5", 2, 1),
         )  # fmt: skip
 
-    def test_corrections_are_counted_by_field_reason_and_origin_without_the_undone(self):
+    def test_corrections_are_counted_by_field_reason_origin_and_stratum_without_the_undone(self):
         corrections = self.found["corrections"]
         assert (corrections["n"], corrections["undone"], corrections["items"]) == (2, 1, 1)
         rows = {row["field"]: row for row in corrections["fields"]}
@@ -80,9 +80,7 @@ class TestReviewed(TestCase):
         undone = rows["rationale"]
         assert (undone["n"], undone["undone"], undone["origins"]) == (0, 1, {})
         assert rows["reference"]["reasons"] == {"wrong": 1}
-
-    def test_corrections_are_counted_by_stratum(self):
-        (stratum,) = self.found["corrections"]["strata"]
+        (stratum,) = corrections["strata"]
         assert stratum == {
             "stratum": "benchmark",
             "items": {"MMAR": 2, "MMAU": 2},
@@ -90,14 +88,12 @@ class TestReviewed(TestCase):
         }
 
     def test_drafts_are_counted_by_state_and_the_share_taken_as_they_were_is_of_the_settled(self):
-        shares = {
-            (row["field"], row["writer"]): (row["settled"], row["share"]) for row in self.found["drafts"]
-        }
-        assert shares == {
-            ("question", "Qwen"): (1, 0.0),
-            ("rationale", "Qwen"): (1, 0.0),
-            ("reference", "Qwen"): (1, 1.0),
-            ("transcript", "Whisper"): (0, None),
+        drafts = {row["field"]: (row["writer"], row["settled"], row["share"]) for row in self.found["drafts"]}
+        assert drafts == {
+            "question": ("Qwen", 1, 0.0),
+            "rationale": ("Qwen", 1, 0.0),
+            "reference": ("Qwen", 1, 1.0),
+            "transcript": ("Whisper", 0, None),
         }
         states = next(row["states"] for row in self.found["drafts"] if row["field"] == "reference")
         assert states == {"accepted": 1, "late": 1}
@@ -110,10 +106,9 @@ class TestReviewed(TestCase):
             "marked_before": {"items": 2, "tasks": 2, "judgments": 2},
             "marked_after": {"items": 1, "tasks": 1, "judgments": 1},
         }
-        judgments = {
+        assert {
             row["code"]: (row["before"]["judgments"], row["after"]["judgments"]) for row in feedback["codes"]
-        }
-        assert judgments == {"Q": (0, 0), "A": (1, 1), "R": (1, 0), "U": (0, 0), "E": (0, 0), COMMENT: (1, 0)}
+        } == {"Q": (0, 0), "A": (1, 1), "R": (1, 0), "U": (0, 0), "E": (0, 0), COMMENT: (1, 0)}
 
     def test_an_item_with_two_answers_marked_alike_is_one_item_and_two_tasks(self):
         task = self.world.tasks["cat"]
@@ -154,41 +149,38 @@ class TestReviewed(TestCase):
         }
         assert flow["undone"] == 1
         assert flow["returns"] == {"rater": {}, "pool": {"judged": 1}}
+        # Medians from opening and from the last claim; what is still wanted, over replaced tasks.
+        assert flow["times"] == {"decided": 3, "since_opening": 180.0, "since_claim": 70.0}
+        assert flow["rejudging"] == {"tasks": 1, "judgments": 2, "wanted": 1}
 
-    def test_times_are_medians_from_opening_and_from_the_last_claim(self):
-        assert self.found["flow"]["times"] == {"decided": 3, "since_opening": 180.0, "since_claim": 70.0}
-
-    def test_what_is_still_wanted_is_counted_over_replaced_tasks(self):
-        assert self.found["flow"]["rejudging"] == {"tasks": 1, "judgments": 2, "wanted": 1}
+    def ratings(self) -> dict[str, int]:
+        parts = review_report(self.world.study)["questions"][0]["parts"]
+        return {part: row["ratings"] for part, row in parts.items()}
 
     def test_a_version_that_follows_a_correction_is_after_it_too(self):
         bell = ItemVersion.objects.get(item__external_id="bell", number=2).tasks.get()
         third = replacement(bell, next_version(bell, transcript="From a model."))
         keep_out(bell, "item_corrected")
         votes(third, [5, 5, 5])
-        parts = review_report(self.world.study)["questions"][0]["parts"]
-        assert (parts["before"]["ratings"], parts["rejudged"]["ratings"]) == (8, 3)
+        assert (self.ratings()["before"], self.ratings()["rejudged"]) == (8, 3)
 
     def test_a_version_that_follows_an_undone_correction_is_before_the_review(self):
         cat = self.world.tasks["cat"]
         third = replacement(cat, next_version(cat, transcript="From a model."))
         votes(third, [3, 3])
-        parts = review_report(self.world.study)["questions"][0]["parts"]
-        assert (parts["before"]["ratings"], parts["rejudged"]["ratings"]) == (10, 2)
+        assert (self.ratings()["before"], self.ratings()["rejudged"]) == (10, 2)
 
     def test_a_text_that_a_model_wrote_anew_is_no_part_of_the_review(self):
         dog = self.world.tasks["dog"]
         again = replacement(dog, next_version(dog, transcript="From a model."))
         keep_out(dog, "item_corrected")
         votes(again, [3, 4])
-        parts = review_report(self.world.study)["questions"][0]["parts"]
-        assert (parts["before"]["ratings"], parts["excluded"]["ratings"]) == (8, 4)
-        assert (parts["kept"]["ratings"], parts["rejudged"]["ratings"]) == (4, 2)
+        expected = {"before": 8, "excluded": 4, "kept": 4, "rejudged": 2}
+        assert self.ratings() == {**self.ratings(), **expected}
 
     def test_what_somebody_else_keeps_out_is_in_no_part(self):
         keep_out(self.world.tasks["dog"], "careless")
-        parts = review_report(self.world.study)["questions"][0]["parts"]
-        assert (parts["before"]["ratings"], parts["excluded"]["ratings"]) == (6, 4)
+        assert (self.ratings()["before"], self.ratings()["excluded"]) == (6, 4)
 
     def test_it_can_be_stored_as_json(self):
         assert json.loads(json.dumps(self.found))["corrections"] == {

@@ -10,34 +10,74 @@ from analytics.reports.sections.agreement import vote_parts
 from tests.analytics.vote_columns import made_votes, preference_question, rating_question
 
 DAY = 86_400
+MODALITIES = ("music", "speech")
 
 
 def cut(votes: Votes) -> dict[tuple[str, str], list[float]]:
     return {(part.by, part.name): part.votes.value.tolist() for part in vote_parts(votes)}
 
 
-def test_votes_go_with_the_stratum_of_their_unit():
-    votes = made_votes(
-        rating_question(),
-        [0, 1, 2, 0],
-        [1, 2, 3, 4],
-        strata={"modality": (("music", "speech"), (0, 1, NOBODY))},
-    )
-    assert cut(votes) == {("modality", "music"): [1.0, 4.0], ("modality", "speech"): [2.0]}
+RATED = {
+    "votes go with the stratum of their unit": (
+        {},
+        ([0, 1, 2, 0], [1, 2, 3, 4], {"strata": {"modality": (MODALITIES, (0, 1, NOBODY))}}),
+        {("modality", "music"): [1, 4], ("modality", "speech"): [2]},
+    ),
+    "one system or one stratum value is no cut": (
+        {},
+        ([0, 1], [1, 2], {"strata": {"split": (("test",), (0, 0))}}),
+        {},
+    ),
+    "votes of one day are not cut by time": ({}, ([0, 0], [1, 2], {"at": [10.0, 20.0]}), {}),
+    "the review is told by its parts": (
+        {},
+        (
+            [0, 0, 1, 2],
+            [1, 2, 3, 4],
+            {
+                "corrected": [False, False, True],
+                "status": [COUNTED, EXCLUDED_BY_REVIEW, COUNTED, COUNTED],
+            },
+        ),
+        {
+            ("review", "before"): [1, 2, 3],
+            ("review", "set aside by it"): [2],
+            ("review", "kept"): [1, 3],
+            ("review", "of corrected texts"): [4],
+            ("review", "after"): [1, 3, 4],
+        },
+    ),
+    "excluded votes can be put back and repeats cannot": (
+        {},
+        ([0, 0, 0], [1, 2, 3], {"status": [COUNTED, EXCLUDED, COUNTED], "again": [False, False, True]}),
+        {
+            ("exclusions", "without excluded votes"): [1],
+            ("exclusions", "with excluded votes put back"): [1, 2],
+        },
+    ),
+    "where votes stop early every part has the first votes of its units": (
+        {"first_votes": 2},
+        ([0, 1, 0, 0, 1], [1, 2, 3, 4, 5], {"strata": {"modality": (MODALITIES, (0, 1))}}),
+        {
+            ("modality", "music"): [1, 3],
+            ("modality", "speech"): [2, 5],
+            ("overlap", "the first 2 of each unit"): [1, 2, 3, 5],
+            ("overlap", "all votes"): [1, 2, 3, 4, 5],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("question", "votes", "parts"), RATED.values(), ids=list(RATED))
+def test_votes_are_cut(question, votes, parts):
+    unit, value, columns = votes
+    assert cut(made_votes(rating_question(**question), unit, value, **columns)) == parts
 
 
 def test_a_comparison_counts_for_both_systems():
     votes = made_votes(preference_question(), [0, 1], [1, 2], first=[0, 1], second=[1, 2])
-    assert cut(votes) == {
-        ("system", "alto"): [1.0],
-        ("system", "bass"): [1.0, 2.0],
-        ("system", "cello"): [2.0],
-    }
-
-
-def test_one_system_or_one_stratum_value_is_no_cut():
-    votes = made_votes(rating_question(), [0, 1], [1, 2], strata={"split": (("test",), (0, 0))})
-    assert cut(votes) == {}
+    parts = {"alto": [1.0], "bass": [1.0, 2.0], "cello": [2.0]}
+    assert cut(votes) == {("system", name): values for name, values in parts.items()}
 
 
 @pytest.mark.parametrize(
@@ -50,57 +90,5 @@ def test_one_system_or_one_stratum_value_is_no_cut():
     ids=["days", "weeks", "months"],
 )
 def test_time_is_cut_as_finely_as_can_be_read(days, names):
-    at = np.array(days) * DAY + 5.0
-    votes = made_votes(rating_question(), [0, 0, 0], [1, 2, 3], at=at)
+    votes = made_votes(rating_question(), [0, 0, 0], [1, 2, 3], at=np.array(days) * DAY + 5.0)
     assert [name for by, name in cut(votes) if by == "time"] == names
-
-
-def test_votes_of_one_day_are_not_cut_by_time():
-    votes = made_votes(rating_question(), [0, 0], [1, 2], at=np.array([10.0, 20.0]))
-    assert cut(votes) == {}
-
-
-def test_the_review_is_told_by_its_parts():
-    votes = made_votes(
-        rating_question(),
-        [0, 0, 1, 2],
-        [1, 2, 3, 4],
-        corrected=[False, False, True],
-        status=np.array([COUNTED, EXCLUDED_BY_REVIEW, COUNTED, COUNTED]),
-    )
-    assert {name: values for (by, name), values in cut(votes).items() if by == "review"} == {
-        "before": [1.0, 2.0, 3.0],
-        "set aside by it": [2.0],
-        "kept": [1.0, 3.0],
-        "of corrected texts": [4.0],
-        "after": [1.0, 3.0, 4.0],
-    }
-
-
-def test_excluded_votes_can_be_put_back_and_repeats_cannot():
-    votes = made_votes(
-        rating_question(),
-        [0, 0, 0],
-        [1, 2, 3],
-        status=np.array([COUNTED, EXCLUDED, COUNTED]),
-        again=np.array([False, False, True]),
-    )
-    assert cut(votes) == {
-        ("exclusions", "without excluded votes"): [1.0],
-        ("exclusions", "with excluded votes put back"): [1.0, 2.0],
-    }
-
-
-def test_where_votes_stop_early_every_part_has_the_first_votes_of_its_units():
-    votes = made_votes(
-        rating_question(first_votes=2),
-        [0, 1, 0, 0, 1],
-        [1, 2, 3, 4, 5],
-        strata={"modality": (("music", "speech"), (0, 1))},
-    )
-    assert cut(votes) == {
-        ("modality", "music"): [1.0, 3.0],
-        ("modality", "speech"): [2.0, 5.0],
-        ("overlap", "the first 2 of each unit"): [1.0, 2.0, 3.0, 5.0],
-        ("overlap", "all votes"): [1.0, 2.0, 3.0, 4.0, 5.0],
-    }
