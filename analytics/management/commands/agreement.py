@@ -38,25 +38,22 @@ class Command(BaseCommand):
     help = "Print Krippendorff's alpha and percent agreement of each question of a study."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="the study's address")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
-        parser.add_argument(
-            "--level", help="nominal, ordinal, interval or ratio, instead of each question's own"
-        )
-        parser.add_argument(
+        add = parser.add_argument
+        add("slug", help="the study's address")
+        add("--json", action="store_true", help="print one JSON object")
+        add("--level", help="nominal, ordinal, interval or ratio, instead of each question's own")
+        add(
             "--interval",
             choices=list(_INTERVALS),
             default="jackknife",
             help="how intervals are made: by leaving units out (jackknife), by drawing units anew, by drawing items or "
             "prompts anew with all their units, or as KALPHA does it, which is too narrow and for comparison only",
         )
-        parser.add_argument(
+        add(
             "--replicates", type=int, default=REPLICATES, help="how many times to draw; not for the jackknife"
         )
-        parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same")
-        parser.add_argument(
-            "--verify", action="store_true", help="compute alpha a second time with the krippendorff package"
-        )
+        add("--seed", type=int, default=0, help="the same seed draws the same")
+        add("--verify", action="store_true", help="compute alpha a second time with the krippendorff package")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["replicates"] < 1 or options["seed"] < 0:

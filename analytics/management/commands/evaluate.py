@@ -28,34 +28,25 @@ class Command(BaseCommand):
     help = "Score a published benchmark and compare the scores with what people said."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("benchmark", choices=sorted(BENCHMARKS), metavar="BENCHMARK")
-        parser.add_argument(
-            "folder", type=Path, metavar="FOLDER", help="where the benchmark was downloaded to"
-        )
-        parser.add_argument("--scorer", required=True, help=", ".join(sorted(registry.METRICS)))
-        parser.add_argument(
-            "--output", required=True, type=Path, metavar="DIR", help="scores and tables go here"
-        )
-        parser.add_argument("--backbone", help="a hub name, a folder, or a server's address")
-        parser.add_argument("--template", help="question templates with commas between them, or all")
-        parser.add_argument("--prompts", type=Path, metavar="FILE", help="a prompt file (TOML) of your own")
-        parser.add_argument(
+        add = parser.add_argument
+        add("benchmark", choices=sorted(BENCHMARKS), metavar="BENCHMARK")
+        add("folder", type=Path, metavar="FOLDER", help="where the benchmark was downloaded to")
+        add("--scorer", required=True, help=", ".join(sorted(registry.METRICS)))
+        add("--output", required=True, type=Path, metavar="DIR", help="scores and tables go here")
+        add("--backbone", help="a hub name, a folder, or a server's address")
+        add("--template", help="question templates with commas between them, or all")
+        add("--prompts", type=Path, metavar="FILE", help="a prompt file (TOML) of your own")
+        add(
             "--option",
             action="append",
             default=[],
             metavar="NAME=VALUE",
             help="any other setting of the scorer",
         )
-        parser.add_argument(
-            "--limit", type=int, metavar="N", help="only the first N of each part, to try things out"
-        )
-        parser.add_argument(
-            "--skip-missing", action="store_true", help="leave out what lacks its sound, instead of refusing"
-        )
-        parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
-        parser.add_argument(
-            "--replicates", type=int, default=REPLICATES, help=f"of the bootstrap ({REPLICATES})"
-        )
+        add("--limit", type=int, metavar="N", help="only the first N of each part, to try things out")
+        add("--skip-missing", action="store_true", help="leave out what lacks its sound, instead of refusing")
+        add("--seed", type=int, default=0, help="of the bootstrap (0)")
+        add("--replicates", type=int, default=REPLICATES, help=f"of the bootstrap ({REPLICATES})")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -21,16 +21,15 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="the study's address")
-        parser.add_argument("--format", required=True, help=" or ".join(EXPORT_FORMATS))
-        parser.add_argument(
+        add = parser.add_argument
+        add("slug", help="the study's address")
+        add("--format", required=True, help=" or ".join(EXPORT_FORMATS))
+        add(
             "--texts",
             default="both",
             help=f"which versions of items to list: {', '.join(TEXT_VERSIONS)} (the default, all of them)",
         )
-        parser.add_argument(
-            "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
-        )
+        add("--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_by_slug(options["slug"])

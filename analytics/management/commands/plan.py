@@ -61,19 +61,20 @@ class Command(BaseCommand):
     help = "Say how many votes a study needs; pilot figures come from its votes, from options, or from publications."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", nargs="?", help="the study's address")
-        parser.add_argument("--no-study", action="store_true", help="plan without a study")
-        parser.add_argument("--question", help="which of the study's questions; the first if not said")
-        parser.add_argument("--kind", choices=get_args(Kind), default="rating", help="with --no-study")
-        parser.add_argument("--goal", choices=get_args(Goal), default="width")
-        parser.add_argument(
+        add = parser.add_argument
+        add("study", nargs="?", help="the study's address")
+        add("--no-study", action="store_true", help="plan without a study")
+        add("--question", help="which of the study's questions; the first if not said")
+        add("--kind", choices=get_args(Kind), default="rating", help="with --no-study")
+        add("--goal", choices=get_args(Goal), default="width")
+        add(
             "--panel",
             action=BooleanOptionalAction,
             help="whether a rater meets all systems of an item together",
         )
         for name, (kind, meaning) in _NUMBERS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help=meaning)
-        parser.add_argument(
+            add(f"--{name.replace('_', '-')}", type=kind, help=meaning)
+        add(
             "--try",
             dest="runs",
             type=int,
@@ -81,9 +82,9 @@ class Command(BaseCommand):
             const=RUNS,
             help="simulate so many studies with the plan",
         )
-        parser.add_argument("--careless", type=float, default=0.0, help="share of synthetic raters, 0 to 1")
-        parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        add("--careless", type=float, default=0.0, help="share of synthetic raters, 0 to 1")
+        add("--seed", type=int, default=1)
+        add("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if (options["study"] is None) != options["no_study"]:

@@ -21,17 +21,14 @@ class Command(BaseCommand):
     help = "Write the report of a study: one HTML file, and its tables and figures as files."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="the study's address")
-        parser.add_argument("--out", required=True, type=Path, help="the HTML file to write")
-        parser.add_argument(
-            "--interval", default="jackknife", help=f"of Krippendorff's alpha: {', '.join(INTERVALS)}"
-        )
-        parser.add_argument("--replicates", type=int, default=REPLICATES, help="of every bootstrap")
-        parser.add_argument("--seed", type=int, default=0, help="of every bootstrap")
-        parser.add_argument("--language", default="en", help="en or zh-hans")
-        parser.add_argument(
-            "--tables", type=Path, help="a folder for every table as CSV and LaTeX and every figure as SVG"
-        )
+        add = parser.add_argument
+        add("slug", help="the study's address")
+        add("--out", required=True, type=Path, help="the HTML file to write")
+        add("--interval", default="jackknife", help=f"of Krippendorff's alpha: {', '.join(INTERVALS)}")
+        add("--replicates", type=int, default=REPLICATES, help="of every bootstrap")
+        add("--seed", type=int, default=0, help="of every bootstrap")
+        add("--language", default="en", help="en or zh-hans")
+        add("--tables", type=Path, help="a folder for every table as CSV and LaTeX and every figure as SVG")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_by_slug(options["slug"])

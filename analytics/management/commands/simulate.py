@@ -43,16 +43,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", nargs="?", help="the study's address")
-        parser.add_argument("--raters", type=int, default=RATERS, help=f"how many ({RATERS})")
-        parser.add_argument(
-            "--votes", type=int, help="stop after so many; when all tasks are full if not said"
-        )
-        parser.add_argument(
-            "--overlap", type=int, help="let every task take at least so many judgments first"
-        )
-        parser.add_argument("--seed", type=int, default=1, help="of the raters and their votes (1)")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        add = parser.add_argument
+        add("study", nargs="?", help="the study's address")
+        add("--raters", type=int, default=RATERS, help=f"how many ({RATERS})")
+        add("--votes", type=int, help="stop after so many; when all tasks are full if not said")
+        add("--overlap", type=int, help="let every task take at least so many judgments first")
+        add("--seed", type=int, default=1, help="of the raters and their votes (1)")
+        add("--json", action="store_true", help="print one JSON object")
         group = parser.add_argument_group("comparing orders")
         group.add_argument(
             "--compare-ordering",

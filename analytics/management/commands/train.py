@@ -22,37 +22,34 @@ class Command(BaseCommand):
     help = "Train a model on a study's votes. What it needs beyond that is said by --list."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", nargs="?", help="the study's address")
-        parser.add_argument("--model", choices=sorted(TRAINABLE), help="what to train")
-        parser.add_argument("--encoder", help="what reads or hears: built-in, a name on the hub, or a folder")
-        parser.add_argument(
-            "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the training"
-        )
-        parser.add_argument(
+        add = parser.add_argument
+        add("slug", nargs="?", help="the study's address")
+        add("--model", choices=sorted(TRAINABLE), help="what to train")
+        add("--encoder", help="what reads or hears: built-in, a name on the hub, or a folder")
+        add("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the training")
+        add(
             "--repeats",
             type=int,
             default=1,
             help="trainings on other splits, for how much figures vary; the first is kept (1)",
         )
-        parser.add_argument("--split", choices=(GROUPS, SYSTEMS), default=GROUPS, help="what is held out")
-        parser.add_argument(
+        add("--split", choices=(GROUPS, SYSTEMS), default=GROUPS, help="what is held out")
+        add(
             "--hold-out-raters",
             type=float,
             default=jobs.HELD_OUT_RATERS,
             help="share of raters whose votes are not learned from (0.2)",
         )
-        parser.add_argument(
-            "--question", default="", metavar="KEY", help="whose ratings ORCA learns (the first that it can)"
-        )
-        parser.add_argument(
+        add("--question", default="", metavar="KEY", help="whose ratings ORCA learns (the first that it can)")
+        add(
             "--pseudo",
             action="append",
             default=[],
             metavar="SCORER",
             help="learn from this scorer's scores of the study first, as key or key@digest",
         )
-        parser.add_argument("--json", action="store_true", help="print the training record")
-        parser.add_argument("--list", action="store_true", help="say which models there are, with settings")
+        add("--json", action="store_true", help="print the training record")
+        add("--list", action="store_true", help="say which models there are, with settings")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["list"]:

@@ -23,31 +23,28 @@ class Command(BaseCommand):
     help = "Write a training set of a study to a new folder: data by split, a data card and a manifest."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="the study's address")
-        parser.add_argument("--format", required=True, choices=list(TRAINING_FORMATS))
-        parser.add_argument(
-            "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
-        )
-        parser.add_argument("--file", help="kind of file: parquet, jsonl, json or csv, as the format allows")
-        parser.add_argument("--questions", nargs="+", metavar="KEY", help="the default is all that fit")
+        add = parser.add_argument
+        add("slug", help="the study's address")
+        add("--format", required=True, choices=list(TRAINING_FORMATS))
+        add("--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new")
+        add("--file", help="kind of file: parquet, jsonl, json or csv, as the format allows")
+        add("--questions", nargs="+", metavar="KEY", help="the default is all that fit")
         for name in ("texts", "ties", "weights", "confidence", "margin", "rows"):
-            parser.add_argument(f"--{name}", choices=list(OPTION_MEANINGS[name]))
-        parser.add_argument(
-            "--votes", nargs="+", choices=VOTE_ORIGINS, help="the default is rated and imported"
-        )
-        parser.add_argument("--min-votes", type=int, help="of a task, by question")
-        parser.add_argument("--smoothing", type=float, help="votes added to each side (0.5)")
-        parser.add_argument(
+            add(f"--{name}", choices=list(OPTION_MEANINGS[name]))
+        add("--votes", nargs="+", choices=VOTE_ORIGINS, help="the default is rated and imported")
+        add("--min-votes", type=int, help="of a task, by question")
+        add("--smoothing", type=float, help="votes added to each side (0.5)")
+        add(
             "--group",
             dest="groups",
             nargs="*",
             choices=GROUP_KINDS,
             help="never in two splits; all by default",
         )
-        parser.add_argument("--hold-out-systems", nargs="+", metavar="SYSTEM", help="in the test split alone")
-        parser.add_argument("--ratios", type=_ratios, metavar="8:1:1", help="train, dev and test")
-        parser.add_argument("--seed", type=int)
-        parser.add_argument("--audio", action="store_true", default=None, help="with the sounds themselves")
+        add("--hold-out-systems", nargs="+", metavar="SYSTEM", help="in the test split alone")
+        add("--ratios", type=_ratios, metavar="8:1:1", help="train, dev and test")
+        add("--seed", type=int)
+        add("--audio", action="store_true", default=None, help="with the sounds themselves")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_by_slug(options["slug"])

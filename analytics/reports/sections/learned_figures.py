@@ -29,7 +29,6 @@ from analytics.reports.sections.model_data import (
     measured_score,
     number_column,
     scored_question,
-    scorer_column,
     scores_of,
 )
 from analytics.statistics.arrays import FloatArray
@@ -61,16 +60,13 @@ def preference_summary(
 ) -> Table:
     """`everybodys`: the same items by all raters' first votes, for what one person comes to. `whose` votes `pairs`
     rests on, where these are not what all the other figures rest on."""
-    return Table(
-        key=question.key(_KEYS[whose]),
-        caption=_caption(whose) % question.title_params,
-        columns=[
-            scorer_column(), count_column("n", _("Pairs")), accuracy_column(),
-            number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
-            number_column("ece", _("ECE")), number_column("person", _("One person")),
-            number_column("ratio", _("Scorer / person")),
-        ],
-        rows=[_of_pairs(question, pairs, everybodys, one) for one in question.outputs],
+    return question.table(
+        _KEYS[whose], _caption(whose),
+        [_of_pairs(question, pairs, everybodys, one) for one in question.outputs],
+        count_column("n", _("Pairs")), accuracy_column(),
+        number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
+        number_column("ece", _("ECE")), number_column("person", _("One person")),
+        number_column("ratio", _("Scorer / person")),
         notes=[drawn_by_prompt(question.resampling), _person_note()],
     )  # fmt: skip
 
@@ -94,16 +90,13 @@ def _of_pairs(
 def rating_summary(
     question: ScoredQuestion, rated: RatedCandidates, everybodys: RatedCandidates, *, whose: Whose = ""
 ) -> Table:
-    return Table(
-        key=question.key(_KEYS[whose]),
-        caption=_caption(whose) % question.title_params,
-        columns=[
-            scorer_column(), count_column("n", _("Items")), number_column("spearman", _("Spearman (SRCC)")),
-            number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE of the mean")),
-            number_column("variance", _("MAE of the variance")), number_column("person", _("One person")),
-            number_column("ratio", _("Scorer / person")),
-        ],
-        rows=[_of_ratings(question, rated, everybodys, one) for one in question.outputs],
+    return question.table(
+        _KEYS[whose], _caption(whose),
+        [_of_ratings(question, rated, everybodys, one) for one in question.outputs],
+        count_column("n", _("Items")), number_column("spearman", _("Spearman (SRCC)")),
+        number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE of the mean")),
+        number_column("variance", _("MAE of the variance")), number_column("person", _("One person")),
+        number_column("ratio", _("Scorer / person")),
         notes=[
             drawn_by_prompt(question.resampling),
             _(
@@ -344,15 +337,12 @@ def _weights(question: ScoredQuestion, names: Sequence[str], fitted: CrossFitted
         ]
         for at, name in enumerate(names)
     ]  # fmt: skip
-    return Table(
-        key=question.key("weights"),
-        caption=_("Learned weights: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), number_column("weight", _("Weight")), number_column("least", _("Least")),
-            number_column("most", _("Most")), number_column("slope", _("Calibration, slope")),
-            number_column("intercept", _("Calibration, intercept")),
-        ],
-        rows=rows,
+    return question.table(
+        "weights", _("Learned weights: %(question)s"),
+        rows,
+        number_column("weight", _("Weight")), number_column("least", _("Least")),
+        number_column("most", _("Most")), number_column("slope", _("Calibration, slope")),
+        number_column("intercept", _("Calibration, intercept")),
         notes=[
             _(
                 "The held-out prompts are dealt into %(parts)s parts. What is said of the answers of one part rests on "

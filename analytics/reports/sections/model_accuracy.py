@@ -73,15 +73,12 @@ def _over_items(question: ScoredQuestion, rated: RatedCandidates) -> Table:
             error = absolute_error(near, humans, clusters=clusters, resampling=question.resampling)
             row[-2:] = [measured_score(error.error), error.constant]
         rows.append(row)
-    return Table(
-        key=question.key("items"),
-        caption=_("Scores and mean ratings, over items: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), count_column("n", _("Items")), count_column("missing", _("No score")),
-            *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE")),
-            number_column("constant", _("MAE of the median")),
-        ],
-        rows=rows,
+    return question.table(
+        "items", _("Scores and mean ratings, over items: %(question)s"),
+        rows,
+        count_column("n", _("Items")), count_column("missing", _("No score")),
+        *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE")),
+        number_column("constant", _("MAE of the median")),
         notes=[
             drawn_by_prompt(question.resampling),
             _("An item is one candidate; its human value is the mean of its ratings, however many there are."),
@@ -101,14 +98,11 @@ def _over_systems(question: ScoredQuestion, rated: RatedCandidates) -> Table:
             one.of(rated.candidate), rated.mean, rated.system.tolist(), **question.by_prompt(rated)
         )
         rows.append([one.name, three.lcc.n, *_correlation_cells(three)])
-    return Table(
-        key=question.key("systems"),
-        caption=_("Mean scores and mean ratings, over systems: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), count_column("systems", _("Systems")),
-            *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")),
-        ],
-        rows=rows,
+    return question.table(
+        "systems", _("Mean scores and mean ratings, over systems: %(question)s"),
+        rows,
+        count_column("systems", _("Systems")),
+        *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")),
         notes=[
             drawn_by_prompt(question.resampling),
             _(
@@ -201,15 +195,12 @@ def _ceiling_row(name: str, statistic: str, ceiling: Ceiling) -> list[Cell]:
 
 
 def _ceiling_table(question: ScoredQuestion, rows: Sequence[Sequence[Cell]], how: str) -> Table:
-    return Table(
-        key=question.key("ceiling"),
-        caption=_("Scorers and one person, each against the rest of the raters: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), Column("statistic", _("Statistic")), count_column("units", _("Items")),
-            count_column("answers", _("Answers")), number_column("person", _("One person")),
-            number_column("model", _("Scorer")), number_column("ratio", _("Scorer / person")),
-        ],
-        rows=rows,
+    return question.table(
+        "ceiling", _("Scorers and one person, each against the rest of the raters: %(question)s"),
+        rows,
+        Column("statistic", _("Statistic")), count_column("units", _("Items")),
+        count_column("answers", _("Answers")), number_column("person", _("One person")),
+        number_column("model", _("Scorer")), number_column("ratio", _("Scorer / person")),
         notes=[
             how,
             _(
@@ -232,14 +223,11 @@ def _variances(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Tab
     for one in expecting:
         error = variance_error(one.of(rated.candidate), rated.row, ratings, **question.by_prompt(rated))
         rows.append([one.name, error.error.n, measured_score(error.error), error.constant, error.floor])
-    yield Table(
-        key=question.key("variance"),
-        caption=_("Expected and observed variance of ratings (MAE): %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), count_column("n", _("Items")), number_column("mae", _("MAE")),
-            number_column("constant", _("Best constant")), number_column("floor", _("If known")),
-        ],
-        rows=rows,
+    yield question.table(
+        "variance", _("Expected and observed variance of ratings (MAE): %(question)s"),
+        rows,
+        count_column("n", _("Items")), number_column("mae", _("MAE")),
+        number_column("constant", _("Best constant")), number_column("floor", _("If known")),
         notes=[
             drawn_by_prompt(question.resampling),
             _(
@@ -274,14 +262,11 @@ def _accuracies(question: ScoredQuestion, pairs: ComparedPairs) -> Table:
         missing = int((~np.isfinite(leads) & pairs.decided).sum())
         rows.append([one.name, n, missing, accuracy.metric_ties, measured_score(accuracy.accuracy)])
     undecided = int((~pairs.decided).sum())
-    return Table(
-        key=question.key("pairs"),
-        caption=_("How often a scorer prefers what people prefer: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), count_column("n", _("Pairs")), count_column("missing", _("No score")),
-            count_column("ties", _("Scorer’s ties")), accuracy_column(),
-        ],
-        rows=rows,
+    return question.table(
+        "pairs", _("How often a scorer prefers what people prefer: %(question)s"),
+        rows,
+        count_column("n", _("Pairs")), count_column("missing", _("No score")),
+        count_column("ties", _("Scorer’s ties")), accuracy_column(),
         notes=[
             drawn_by_prompt(question.resampling),
             _(

@@ -19,7 +19,6 @@ from analytics.reports.sections.model_data import (
     drawn_by_prompt,
     measured_score,
     number_column,
-    scorer_column,
 )
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bins import BinnedMean, binned_means
@@ -72,15 +71,12 @@ def _summary(question: ScoredQuestion, pairs: ComparedPairs, each: list[_Calibra
         if one.again is not None:
             rows.append(_summary_row(one.contender.name, _("rescaled"), one.again))
         rows += _references(pairs, one)
-    return Table(
-        key=question.key("calibration"),
-        caption=_("Scores as probabilities of votes: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), Column("scale", _("Probabilities")), count_column("n", _("Pairs")),
-            number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
-            number_column("ece", _("ECE")), number_column("ece_by_chance", _("ECE by chance")),
-        ],
-        rows=rows,
+    return question.table(
+        "calibration", _("Scores as probabilities of votes: %(question)s"),
+        rows,
+        Column("scale", _("Probabilities")), count_column("n", _("Pairs")),
+        number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
+        number_column("ece", _("ECE")), number_column("ece_by_chance", _("ECE by chance")),
         notes=[
             _(
                 "The share of votes for the side that the scorer prefers, votes for neither left aside, beside its "
@@ -133,14 +129,11 @@ def _reliability(question: ScoredQuestion, each: list[_Calibrated]) -> Table:
             for bin_ in calibrated.bins if calibrated else ():
                 share = Measured(bin_.observed, bin_.low, bin_.high)
                 rows.append([one.contender.name, scale, bin_.n, bin_.predicted, share])
-    return Table(
-        key=question.key("reliability"),
-        caption=_("Probability and share of votes, by bin: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), Column("scale", _("Scale")), count_column("n", _("Pairs")),
-            number_column("predicted", _("Probability")), number_column("observed", _("Share of votes")),
-        ],
-        rows=rows,
+    return question.table(
+        "reliability", _("Probability and share of votes, by bin: %(question)s"),
+        rows,
+        Column("scale", _("Scale")), count_column("n", _("Pairs")),
+        number_column("predicted", _("Probability")), number_column("observed", _("Share of votes")),
         notes=[
             _("Intervals are Wilson’s for as many votes as there are pairs, rather too wide than too narrow."),
             *question.first_votes_note(),
@@ -185,15 +178,12 @@ def rating_curves(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[
     ]
     if not rows:
         return
-    yield Table(
-        key=question.key("curve"),
-        caption=_("Mean rating by score: %(question)s") % question.title_params,
-        columns=[
-            scorer_column(), count_column("n", _("Items")), number_column("lowest", _("Scores from")),
-            number_column("highest", _("Scores to")), number_column("score", _("Mean score")),
-            number_column("rating", _("Mean rating"), digits=2),
-        ],
-        rows=rows,
+    yield question.table(
+        "curve", _("Mean rating by score: %(question)s"),
+        rows,
+        count_column("n", _("Items")), number_column("lowest", _("Scores from")),
+        number_column("highest", _("Scores to")), number_column("score", _("Mean score")),
+        number_column("rating", _("Mean rating"), digits=2),
         notes=[
             _("At most %(bins)s bins of about equal counts by score; equal scores share a bin.") % {"bins": BINS},
             drawn_by_prompt(question.resampling),

@@ -17,7 +17,7 @@ from analytics.data.questions import MeasuredQuestion
 from analytics.data.votes import NOBODY, Votes, is_repeated_vote
 from analytics.evaluation.results import DEFAULT_OUTPUT, ENSEMBLE_MEAN, ENSEMBLE_SPREAD
 from analytics.reports.agreement import votes_for_agreement
-from analytics.reports.document import Column, Measured
+from analytics.reports.document import Cell, Column, Measured, Table
 from analytics.reports.reasons import SCORES, Sentences, measured
 from analytics.reports.sections.held_out import NotLearnedFrom, not_learned_from
 from analytics.statistics.arrays import FloatArray, IntArray
@@ -345,6 +345,17 @@ class ScoredQuestion:
 
     def key(self, table: str) -> str:
         return f"models_{self.question.key}_{table}"
+
+    def table(
+        self,
+        key: str,
+        caption: str,
+        rows: Sequence[Sequence[Cell]],
+        *columns: Column,
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Of this question: rows about scorers, who are named in the first column."""
+        return Table(self.key(key), caption % self.title_params, [scorer_column(), *columns], rows, notes)
 
     @cached_property
     def scale(self) -> tuple[float, float] | None:

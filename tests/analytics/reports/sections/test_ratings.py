@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from analytics.data import items, value_counts
+from analytics.data.questions import scale_ends
 from analytics.data.value_counts import Remarks
 from analytics.data.votes import EXCLUDED_BY_REVIEW, Votes
 from analytics.reports.document import Figure, Measured, Paragraph, Table
 from analytics.reports.sections.material import ReportSettings
-from analytics.reports.sections.rating_data import QuestionRatings
-from analytics.reports.sections.ratings import question_blocks
+from analytics.reports.sections.rating_data import QuestionRatings, load_ratings
+from analytics.reports.sections.ratings import question_blocks, ratings_section
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.raters.screening import ScreenedListener
+from annotation.models import Judgment, Rater
+from tests import factories, presets
+from tests.analytics.data.test_known_answer_trials import listener
+from tests.analytics.reports.reading import material_of, rows_of, tables_of, text_of
 from tests.analytics.reports.reading import rows_of as cells
-from tests.analytics.reports.reading import tables_of, text_of
 from tests.analytics.vote_columns import made_votes, rating_question
+from tests.analytics.votes import vote
 
 QUICK = ReportSettings(resampling=Resampling(replicates=60))
 
@@ -242,3 +249,46 @@ def test_a_scale_without_ends_names_no_large_variance_and_excluded_ratings_count
 def test_names_are_counted_and_not_averaged():
     named = replace(rating_question(), level="nominal")
     assert keys(blocks(made_votes(named, [0, 1], [1, 5]))) == {"values", "distribution"}
+
+
+# What these sections read besides votes, from a study in the database.
+
+
+@pytest.mark.django_db
+def test_codes_and_comments_of_judgments_that_count_are_found_by_task():
+    study = factories.StudyFactory(overlap=9)
+    bell, dog, cat = (factories.rating_task(study, name) for name in ("bell", "dog", "cat"))
+    vote(bell, 1, codes=["Q"], comment="Which one?")
+    vote(bell, codes=["U"])  # could not answer
+    vote(dog, 2, comment="Clear.")
+    vote(dog, 3, codes=["A"], excluded=True)
+    vote(dog, 3, codes=["A"], origin=Judgment.Origin.EXPERT)
+    vote(cat, 2)
+    found = value_counts.remarks_by_task(study)
+    columns = (found.task.tolist(), found.coded.tolist(), found.commented.tolist())
+    assert columns == ([bell.pk, dog.pk], [2, 0], [1, 1])
+    names = items.item_external_ids([bell.item_version.item_id, cat.item_version.item_id])
+    assert sorted(names.values()) == ["bell", "cat"]
+
+
+@pytest.mark.django_db
+def test_a_mushra_study_brings_roles_listeners_and_the_ends_of_its_scale(tmp_path: Path):
+    study = presets.running_study("mushra", tmp_path, overlap=9)
+    good, deaf = listener(study), listener(study, reference=80)
+    made = material_of(study)
+    (votes,) = made.votes
+    found = load_ratings(made, votes)
+    assert scale_ends(votes.question) == found.ends == (0.0, 100.0)
+    assert sorted(set(found.roles.values())) == ["Anchor, 3.5 kHz", "Anchor, 7 kHz", "Hidden reference"]
+    assert {name for name, one in found.listeners.items() if one.marks} == {deaf}
+    assert (found.all_named, found.n_named_raters) == (True, 2)
+    table = tables_of(ratings_section(made))["ratings-mushra-quality"]
+    reference = next(row for row in rows_of(table) if row["role"] == "Hidden reference")
+    assert (reference["median"].value, reference["screened_median"].value) == (90.0, 100.0)
+    assert Rater.objects.filter(study=study, pseudonym=good).exists()
+
+
+@pytest.mark.django_db
+def test_a_study_of_preferences_has_no_section_on_ratings(tmp_path: Path):
+    study = presets.running_study("cmi-pref", tmp_path)
+    assert ratings_section(material_of(study)) is None
