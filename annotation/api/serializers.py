@@ -170,8 +170,10 @@ _FIELDS: Mapping[Any, type[serializers.Field]] = {
 def _shown_field(shape: type[Any], name: str, note: str | None) -> serializers.Field:
     options: dict[str, Any] = {"help_text": note} if note else {}
     if isinstance(computed := getattr(shape, name, None), property):
-        options |= {"read_only": True} if issubclass(shape, models.Model) else {}
-        return _field_of_type(get_type_hints(computed.fget)["return"], options)
+        type_ = get_type_hints(computed.fget)["return"]
+        return (
+            _computed(type_)(**options) if issubclass(shape, models.Model) else _field_of_type(type_, options)
+        )
     if not issubclass(shape, models.Model):
         return _field_of_type(get_type_hints(shape)[name], options)
     column = shape._meta.get_field(name)
@@ -181,6 +183,11 @@ def _shown_field(shape: type[Any], name: str, note: str | None) -> serializers.F
     return _field_of_type(
         next(type_ for kind, type_ in _COLUMN_TYPES.items() if isinstance(column, kind)), options
     )
+
+
+def _computed(type_: Any) -> type[serializers.ReadOnlyField]:
+    """What a row's property computes: of this type in the schema, where it is read-only."""
+    return extend_schema_field(_field_of_type(type_, {}))(type("Computed", (serializers.ReadOnlyField,), {}))
 
 
 def _field_of_type(type_: Any, options: dict[str, Any]) -> serializers.Field:
