@@ -41,7 +41,9 @@ def button(find: Callable[..., Any], act: Callable[..., object], done: Any = "",
             act(target, actor=request.user)
             if done:
                 messages.success(request, done)
-        return redirect(to, **{name: address[name] for name in of.split()})
+        names: dict[str, Any] = {name: address[name] for name in of.split()}
+        response: HttpResponse = redirect(to, **names)
+        return response
 
     return press
 

@@ -153,7 +153,8 @@ class SettingsField(serializers.Field):
     ) -> None:
         super().__init__(source="*", read_only=True, help_text=help_text)
         self.to_representation = read
-        extend_schema_field(shape)(self)
+        describe: Callable[[SettingsField], SettingsField] = extend_schema_field(shape)
+        describe(self)
 
 
 class StudyDetailOut(StudyOut):

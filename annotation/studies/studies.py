@@ -99,7 +99,7 @@ def change_study(study: Study, *, actor: User | None, state: str | None = None, 
     Overlap and order hold for tasks imported from now on.
     """
     fields = {name: value for name, value in values.items() if name not in SETTINGS}
-    changes = {
+    changes: dict[str, Any] = {
         name: [before, value] for name, value in fields.items() if (before := getattr(study, name)) != value
     }
     if changes:

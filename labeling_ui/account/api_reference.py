@@ -141,7 +141,7 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _help_text(schema: dict[str, Any]) -> str:
     """Help, default and limits."""
-    text = schema.get("description", "").partition("* `")[0].strip()
+    text: str = schema.get("description", "").partition("* `")[0].strip()
     limits = [
         sentence.format(schema[key])
         for key, sentence in _LIMITS.items()
