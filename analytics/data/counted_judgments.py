@@ -46,7 +46,7 @@ SELECT (SELECT count(*) FROM annotation_item i WHERE i.study_id = %(study)s),
 
 @dataclass(frozen=True)
 class JudgmentFate:
-    """`reason`: of an exclusion, a code of `rules.review.EXCLUSIONS` or what somebody wrote."""
+    """`reason`: of an exclusion, a code of `review.rules.REVIEW_EXCLUSIONS` or what somebody wrote."""
 
     fate: str
     reason: str

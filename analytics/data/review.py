@@ -1,7 +1,7 @@
 """Review (adjudication): judgments before and after it, corrections, cases and returns, counted by PostgreSQL.
 
 Judgments that stand (effective, not surplus, of regular tasks, not experts' own) are told apart by the version of the
-item they are about and by whether the review keeps them out (`rules.review.EXCLUSIONS`):
+item they are about and by whether the review keeps them out (`review.rules.REVIEW_EXCLUSIONS`):
 
     before     of texts that no correction made, kept or not
     excluded   those of `before` that the review keeps out

@@ -80,7 +80,7 @@ def draw_snapshot(
 
 
 def visible_bounds(study: Study) -> SnapshotBounds:
-    """The line around all that this transaction sees. Good for as long as it sees no more (`one_moment`)."""
+    """The line around all that this transaction sees. Good for as long as it sees no more (`consistent_snapshot`)."""
     heads = ", ".join(f'(SELECT coalesce(max(id), 0) FROM "{table}")' for table in BOUNDED_TABLES.values())
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {heads}")

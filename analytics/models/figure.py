@@ -12,7 +12,7 @@ class AgreementFigure(models.Model):
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="agreement_figures")
     question_key = models.CharField(max_length=40)
     result = models.JSONField()
-    # A digest of what the figure was computed from; it is stale once services.figures finds another.
+    # A digest of what the figure was computed from; it is stale once `analytics.overview.figures` finds another.
     horizon = models.CharField(max_length=60)
     computed_at = models.DateTimeField(default=timezone.now)
 

@@ -56,7 +56,7 @@ PILOT_FIELDS: Mapping[tuple[Kind, Goal], tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A planner's question. Standard deviations are in the units of the scale; see `planning` and `planning_pairs`.
+    """A planner's question. Standard deviations are in the units of the scale; see `analytics.statistics.planning`.
 
     items: only for a majority, whose votes are asked of each comparison. pilot_overlap: the ratings of a unit in the
     data that alpha_error (free of the number of units) comes from. seconds: for one vote, None where nobody knows.

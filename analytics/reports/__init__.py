@@ -1,1 +1,1 @@
-"""What a study's figures say, put together from frames and statistics."""
+"""Reports: a study's votes and statistics as documents. `study_report` lists the sections, `render` writes files."""

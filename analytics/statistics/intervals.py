@@ -90,7 +90,7 @@ FEWEST_CLUSTERS = 5
 
 
 def expanded_percentiles(level: float, clusters: int) -> tuple[float, float]:
-    """The quantiles of the resamples, of `FEWEST` clusters or more, between which an interval lies."""
+    """The quantiles of the resamples, of `FEWEST_CLUSTERS` clusters or more, between which an interval lies."""
     if clusters < FEWEST_CLUSTERS:
         raise ValueError(f"An interval needs {FEWEST_CLUSTERS} clusters or more; got {clusters}.")
     t = t_quantile((1 + level) / 2, df=clusters - 1)

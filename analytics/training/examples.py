@@ -271,7 +271,7 @@ def rated_answer_examples(study: Study, votes: Votes) -> list[TrainingExample]:
 
 def music_examples(study: Study, votes: Sequence[Votes]) -> list[TrainingExample]:
     """Pairs of clips with the votes on them, and clips with their ratings, which are brought from each question's scale
-    to 1 to 5. By head, as `heads_of` has the questions of each kind."""
+    to 1 to 5. By head, as `heads_by_question` has the questions of each kind."""
     preferences = [own for own in votes if own.question.is_preference]
     ratings = [own for own in votes if not own.question.is_preference]
     return group_examples([*_compared_pairs(study, preferences), *_rated_clips(study, ratings)])

@@ -59,7 +59,7 @@ def intervals(kind: str) -> list[tuple[float, float]]:
 
 
 def synthesise(kind: str, trial: Mapping[str, Any]) -> Samples:
-    """A trial's sound, shape (2, n): left, then right. `trial` is one of `rules.listening_checks.draw_trials`."""
+    """A trial's sound, shape (2, n): left, then right. `trial` is one of `listening.rules.checks.draw_trials`."""
     rng = np.random.default_rng(trial["seed"])
     if kind == "level":
         return level_noise(rng)

@@ -44,7 +44,7 @@ _REASON = Case(
 
 def review_exclusion_reasons(judgment_ids: Collection[int]) -> dict[int, str]:
     """Of these judgments those that nobody but the review can take back in, each with the review's reason, of
-    `rules.review.EXCLUSIONS`. The caller holds the locks of their tasks."""
+    `review.rules.REVIEW_EXCLUSIONS`. The caller holds the locks of their tasks."""
     judgments = Judgment.objects.filter(_EXCLUDED_BY_REVIEW, pk__in=judgment_ids)
     return dict(judgments.exclude(origin=Judgment.Origin.EXPERT).values_list("pk", _REASON))
 

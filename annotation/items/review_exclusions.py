@@ -14,8 +14,8 @@ from annotation.rating import exclusions
 def exclude_by_review(
     task_ids: Collection[int], *, study: Study, reason: str, actor: User | None, item: Item
 ) -> None:
-    """Take what raters said of these tasks out of the count, for one of `rules.review.EXCLUSIONS`. What somebody has
-    excluded before keeps their reason. The caller holds the tasks' locks."""
+    """Take what raters said of these tasks out of the count, for one of `review.rules.REVIEW_EXCLUSIONS`. What somebody
+    has excluded before keeps their reason. The caller holds the tasks' locks."""
     judgments = Judgment.objects.filter(task_id__in=task_ids, excluded=False)
     exclusions.exclude_or_restore(
         judgments.exclude(origin=Judgment.Origin.EXPERT),

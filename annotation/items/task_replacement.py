@@ -176,7 +176,7 @@ def _stronger_reason(known: str | None, other: str) -> str:
 
 def queue_positions(study: Study, external_ids: Sequence[str], *, start: float | None = None) -> list[float]:
     """The shuffle keys of new tasks: in a study that is worked through as listed, after all there are. `start` is what
-    `free_place` gave, where it is known."""
+    `next_free_position` gave, where it is known."""
     if study.order != Study.Order.LISTED:
         return [ordering.shuffle_key(study.seed, name) for name in external_ids]
     start = next_free_position(study) if start is None else start

@@ -150,7 +150,7 @@ def set_check_rules(study: Study, *, actor: User | None, **settings: Any) -> Stu
 
 
 def check_settings(study: Study) -> dict[str, Any]:
-    """All settings of a study's checks, as `set_rules` takes them."""
+    """All settings of a study's checks, as `set_check_rules` takes them."""
     settings = asdict(CheckRules.of(study.rules))
     return {**settings, "require": list(settings["require"])}
 

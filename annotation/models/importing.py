@@ -32,7 +32,7 @@ class StagedImport(models.Model):
 
 
 class StagedTask(models.Model):
-    """A task, or a fragment of one, as its source gives it: texts of JSON in the terms of `importers.staged_json`.
+    """A task, or a fragment of one, as its source gives it: texts of JSON, made by `importing.records.encode_task`.
 
     ordinal: its place among what the reader yielded. item, candidates: what two fragments must agree in; item_hash: a
     short digest of the first. said: judgments, without the brackets of a list, so that fragments are joined by commas.

@@ -86,8 +86,8 @@ class Answer(models.Model):
     confidence = models.FloatField(null=True)
     text = models.TextField(blank=True, default="")
     events = models.JSONField(null=True)
-    # The judgment is effective, not excluded, and no expert's own; kept in step by services.judgments and
-    # services.exclusions.
+    # The judgment counts (`rating.counted`); kept in step by `rating.judgments`, `rating.revisions` and
+    # `rating.exclusions`.
     counted = models.BooleanField(default=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Task, the unit of work: an item version with the candidates to be judged, and its overlap."""
+"""Task, the unit of work: an item version with the candidates to be judged, and its overlap (when it is full)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Task(models.Model):
             ),
         ]
         indexes = [
-            # services.leases walks this index from the rater's cursor.
+            # `rating.task_selection` walks this index from the rater's cursor.
             models.Index(
                 fields=["study", "shuffle_key"], condition=Q(wants_more=True), name="task_open_in_order"
             ),

@@ -43,7 +43,7 @@ class Webhook(Mark):
     hold_until = models.DateTimeField(null=True)
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
-    # The pass under way, which may take several sweeps: what was in sight when it began (as `sweep_marks.InSight`;
+    # The pass under way, which may take several sweeps: what was in sight when it began (as `jobs.sweeps.VisibleHeads`;
     # empty where none is), and by source up to which id it has come.
     sight = models.JSONField(default=list)
     reached = models.JSONField(default=dict)

@@ -1,4 +1,4 @@
-"""The parts of a protocol, as plain values."""
+"""Protocol schema: the parts of a protocol as plain values. The package reads them; presets are TOML files beside."""
 
 from __future__ import annotations
 

@@ -15,5 +15,5 @@ def new_salt() -> bytes:
 
 def anonymised_judgment_id(client_id: UUID, salt: bytes) -> UUID:
     """A name that leads back neither to the judgment's own, which may be made from its rater's pseudonym and stands in
-    what was published before, nor to the names of their other judgments. `releases.votes_sql` makes the same."""
+    what was published before, nor to the names of their other judgments. SQL of `release_tables` does the same."""
     return UUID(hashlib.sha256(salt + str(client_id).encode()).hexdigest()[:32])

@@ -1,4 +1,7 @@
-"""Exclusions: judgments are kept out of analysis and taken back in, reversibly. No judgment is altered."""
+"""Exclusions: judgments are kept out of analysis and taken back in, reversibly. No judgment is altered.
+
+What else keeps a judgment from counting is in `counted`, which defines it.
+"""
 
 from __future__ import annotations
 

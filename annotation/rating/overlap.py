@@ -1,4 +1,7 @@
-"""Overlap: row locks of tasks and raters, and changes of how many judgments tasks take."""
+"""Overlap: row locks of tasks and raters, and changes of how many judgments tasks take.
+
+When a task is full is said in `models.task`, by the column `wants_more` and a constraint.
+"""
 
 from __future__ import annotations
 

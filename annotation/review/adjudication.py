@@ -31,7 +31,7 @@ Decision = ReviewCase.Decision
 class Corrections:
     """An expert's new texts for an item.
 
-    `version_id` is the version they had before them; `texts` hold fields of `rules.review.CORRECTABLE` with their new
+    `version_id` is the version they had before them; `texts` hold fields of `rules.CORRECTABLE_FIELDS` with their new
     texts (those that stayed may be among them); `drafts` the draft that a field's text began as. `rewrite_answers`:
     answers are wanted anew, not carried over.
     """

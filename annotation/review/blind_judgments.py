@@ -1,7 +1,7 @@
 """Blinding of experts: their independent judgment of a case, before they see the judgments of others.
 
 It is stored but never counted: it takes no place of its task's overlap, draws no order of the task's balance, and
-changes no counter of task, rater or study.
+changes no counter of task, rater or study. What raters see before their votes is in `rating.briefings`.
 """
 
 from __future__ import annotations

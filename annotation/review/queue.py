@@ -112,7 +112,7 @@ class QueuePage:
 
 @dataclass(frozen=True)
 class QueueCounts:
-    """How many cases there are in each state, and unresolved ones assigned to the reader; each at most COUNTED_TO."""
+    """How many cases there are in each state, and unresolved ones assigned to the reader; each at most COUNT_LIMIT."""
 
     open: int
     claimed: int
@@ -322,7 +322,7 @@ FROM unnest(%s::bigint[]) s
 
 
 def open_case_counts(studies: Collection[int]) -> dict[int, int]:
-    """By study, how many cases are open; counted up to `COUNTED_TO`."""
+    """By study, how many cases are open; counted up to `COUNT_LIMIT`."""
     if not studies:
         return {}
     with connection.cursor() as cursor:

@@ -336,7 +336,7 @@ def import_uploaded_texts(
     publishes: bool,
     actor: User | None,
 ) -> ImportedTexts:
-    """`writing_files.take_in` of what was uploaded; the file itself is not kept. Raises InvalidInput."""
+    """`import_texts` of what was uploaded; the file itself is not kept. Raises InvalidInput."""
     if upload.size is None or upload.size > MOST_UPLOAD_BYTES:
         raise InvalidInput.of_field("file", UPLOAD_TOO_LARGE)
     name = Path((upload.name or "texts").replace("\x00", "")).name or "texts"

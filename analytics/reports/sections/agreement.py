@@ -89,7 +89,7 @@ def _periods(votes: Votes) -> Iterator[VotePart]:
 
 
 def _review(votes: Votes) -> Iterator[VotePart]:
-    """Before and after the third stage, as `review_frames` names the parts."""
+    """Before and after the review, in the words of `analytics.data.review`."""
     corrected = votes.units.corrected[votes.unit]
     aside = votes.status == EXCLUDED_BY_REVIEW
     if not (corrected.any() or aside.any()):

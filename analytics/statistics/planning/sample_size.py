@@ -1,9 +1,9 @@
 """Sample size: how many votes a study needs for an interval's width, for the power of a test, or for alpha.
 
 Votes are not independent of each other: a rater is severe or mild in all of theirs, and what is rated is good or bad
-for all who rate it. With the variances of both and of the rest (`Components`), the variance of a mean follows from the
-design (Snedecor & Cochran, "Statistical Methods", chapter 13): more votes on the same output shrink only the last of
-its three terms. Raters meet outputs at random, with equal loads, as the queue hands them out.
+for all who rate it. With the variances of both and of the rest (`VarianceComponents`), the variance of a mean follows
+from the design (Snedecor & Cochran, "Statistical Methods", chapter 13): more votes on the same output shrink only the
+last of its three terms. Raters meet outputs at random, with equal loads, as the queue hands them out.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class TablePreview:
 def preview_table(
     source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None
 ) -> TablePreview:
-    """What the first `rows` rows of a table hold. `kind` is a key of `table.TABLES`; no more is read than is shown.
+    """What the first `rows` rows of a table hold. `kind` is a key of `table.TABLE_READERS`; no more is read than shown.
 
     Sounds that nothing but their folders pair are paired as `protocol` compares them; alone, where there is none.
     """

@@ -27,8 +27,8 @@ _REMEDY = "Put the configuration that the weights were written with beside them,
 
 @dataclass(frozen=True)
 class Recipe:
-    """All of a model but its weights. `encoder` is a name as `open_encoder` takes it and `encoder_identity` what that
-    encoder said of itself in training, None where nobody kept it."""
+    """All of a model but its weights. `encoder` is a name as `open_music_encoder` takes it and `encoder_identity` what
+    that encoder said of itself in training, None where nobody kept it."""
 
     shape: Shape
     encoder: str

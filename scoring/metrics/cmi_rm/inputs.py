@@ -3,8 +3,8 @@
 What a prompt lacks. The paper speaks of zero tensors for empty modalities and does not say how long they are or whether
 they are attended to. Here a modality that is absent has no token; a prompt that has none at all is one zero token that
 is masked. The released code does the same for a missing reference, but runs an empty text and empty lyrics through the
-text encoder and attends to what comes of it. Both are here (`Absent`), for the scores of a model depend on how it was
-trained.
+text encoder and attends to what comes of it. Both are here (`AbsentModality`), for the scores of a model depend on how
+it was trained.
 """
 
 from __future__ import annotations
