@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
 from annotation.models import Study
-from scoring.files.file_scoring import Summary, check_target, score_file
+from scoring.files import Summary, score_file
+from scoring.files.file_scoring import check_target
 from scoring.files.source import SOURCE_FORMATS, read_rows
 from scoring.management.terminal import (
     RowProgress,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from annotation.errors import Conflict, InvalidInput
-from scoring.files.file_scoring import Summary, Target, even_batches, score_file
+from scoring.files import score_file
+from scoring.files.file_scoring import Summary, Target, even_batches
 from scoring.files.source import Row
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, SetupError
 from scoring.metrics.registry import Reads, Runtime, open_metric
