@@ -175,7 +175,8 @@ class Clap:
         tokenizer = self._parts.tokenizer
         faults = [(text, fault) for text in texts if (fault := _text_fault(text, tokenizer))]
         # By length: little is wasted on padding.
-        readable = sorted(set(texts) - {text for text, _ in faults}, key=len)
+        faulty = {text for text, _ in faults}
+        readable = sorted((text for text in texts if text not in faulty), key=len)
         embedded: list[tuple[str, Embedding | ExampleError]] = [*faults]
         for start in range(0, len(readable), _TEXTS_AT_ONCE):
             batch = readable[start : start + _TEXTS_AT_ONCE]

@@ -118,6 +118,13 @@ def test_what_else_is_in_a_batch_changes_nothing(clap: Clap, clips: Any) -> None
         torch.testing.assert_close(mine, clap.of_texts([text])[0], rtol=0, atol=1e-6)
 
 
+def test_texts_of_one_length_are_batched_in_their_order(clap: Clap) -> None:
+    """A batch may show in the last bits: the same texts are put together in every process."""
+    texts = ["  ", *(f"text {number:02}" for number in range(20)), "rain"]
+    embedded = [text for text, _ in clap._embed_texts(texts)]
+    assert embedded == ["  ", "rain", *texts[1:-1]]
+
+
 def test_a_long_sound_is_the_mean_of_windows_that_cover_it(clap: Clap, plain: Any, clips: Any) -> None:
     samples = samples_of(clips["long"])
     starts = [0, 312_000, 624_000]
