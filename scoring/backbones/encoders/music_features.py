@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class CachedMusicEncoder(ABC):
         self._cache = cache
         self._sound_space = settings_digest(["music", identity])
         self._text_space = settings_digest(["text of music", identity])
-        self._prefetcher: SoundPrefetcher[Samples] = SoundPrefetcher(self._decode)
+        self._prefetcher: SoundPrefetcher[Samples] = SoundPrefetcher(partial(_decode, rate=rate))
 
     @abstractmethod
     def _encode_sound(self, samples: Samples) -> Tokens: ...
@@ -97,10 +98,6 @@ class CachedMusicEncoder(ABC):
             self._cache.put(self._sound_space, _key(span), {"tokens": encoded})
         return tokens
 
-    def _decode(self, sound: Sound) -> Samples:
-        """In a thread."""
-        return decode_start(sound, rate=self._rate, seconds=HEARD_SECONDS)
-
     def _part(self, samples: Samples, span: Span) -> Samples:
         first, last = round(span.start * self._rate), round((span.start + span.seconds) * self._rate)
         if first >= len(samples):
@@ -110,6 +107,12 @@ class CachedMusicEncoder(ABC):
                 "length is wrong: export it again.",
             )
         return samples[first:last]
+
+
+def _decode(sound: Sound, *, rate: int) -> Samples:
+    """In a thread. Not a method: the prefetcher would hold the encoder, and its weights stay until garbage is
+    collected."""
+    return decode_start(sound, rate=rate, seconds=HEARD_SECONDS)
 
 
 def _key(span: Span) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import wave
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,6 +105,19 @@ def test_a_long_sound_has_a_token_for_each_ten_seconds_and_silence_has_one(
     found = heard(encoder, Span(silent, 0.1))[0]
     assert found.shape == (1, encoder.width)
     assert torch.isfinite(found).all()
+
+
+def test_an_encoder_that_nobody_holds_is_gone_at_once(tmp_path: Path) -> None:
+    """A training opens one after the other, each with its weights."""
+    gc.disable()
+    try:
+        opened = MelMusic(FeatureCache(tmp_path / "features", limit_bytes=0))
+        heard(opened, Span(stored(tmp_path / "one.wav", tune(rate=RATE), rate=RATE)))
+        gone = weakref.ref(opened)
+        del opened
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_missing_file_is_a_fault_of_its_own(encoder: MusicEncoder, tmp_path: Path) -> None:
