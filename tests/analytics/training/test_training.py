@@ -149,10 +149,13 @@ def test_what_a_training_left_that_was_cancelled_while_no_worker_was_at_it_goes_
     assert learned.checkpoint_path(after).exists()
 
 
+REFUSAL = "There are 3 votes and 20 are needed. Collect more."
+
+
 @pytest.mark.parametrize(
     ("study", "refusal", "message"),
     [
-        ({}, "There are 3 votes and 20 are needed.", "There are 3 votes and 20 are needed."),
+        ({}, REFUSAL, REFUSAL),
         ({"prompt": "the same for all"}, "", "The 12 judged units hang together in 1 group"),
         ({"raters": 0}, "", "no judged clips with votes"),
     ],
