@@ -82,7 +82,8 @@ def candidates_by_task(task_ids: Collection[int]) -> Mapping[int, list[Row]]:
 
 def answers_by_judgment(judgment_ids: Collection[int], **filters: Any) -> Mapping[int, list[Row]]:
     """The answers of each judgment that pass the filters, in the order of the protocol's questions."""
-    rows = Answer.objects.filter(judgment_id__in=judgment_ids, **filters).order_by("question_id", "pk")
+    # As one parameter: of tasks that many judged there are more judgments than a statement may have parameters.
+    rows = Answer.objects.filter(judgment__any_of=judgment_ids, **filters).order_by("question_id", "pk")
     fields = ("candidate_id", "choice", "value", "confidence", "text", "events")
     values: Iterable[Row] = rows.values("judgment_id", *fields, key=F("question__key"))
     return grouped((row["judgment_id"], row) for row in values)

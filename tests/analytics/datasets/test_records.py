@@ -219,6 +219,12 @@ def test_batches_join_without_gap_or_repeat(monkeypatch):
     assert [record["item"] for record in item_records(study)] == list("abcde")
 
 
+def test_answers_are_read_of_more_judgments_than_a_statement_has_parameters():
+    judgment = vote(factories.rating_task(factories.StudyFactory(), "a"), 3)
+    answers = records.answers_by_judgment(range(judgment.pk, judgment.pk + 70_000))
+    assert [row["value"] for row in answers[judgment.pk]] == [3]
+
+
 def test_a_batch_takes_three_queries_and_one_more_when_something_is_excluded(django_assert_num_queries):
     study = factories.StudyFactory(overlap=9)
     for name in "abc":
