@@ -127,7 +127,7 @@ def parse_option_pairs(pairs: Sequence[str]) -> dict[str, str]:
         name, sign, value = pair.partition("=")
         if not sign:
             raise CommandError(f"--option {pair}: write NAME=VALUE.")
-        options[name] = value
+        options[name.strip()] = value
     return options
 
 

@@ -83,7 +83,7 @@ def test_relate_becomes_table_two(relate, output):
 
 def test_what_is_asked_may_follow_the_benchmark_within_one_row(relate, pam, output):
     run("relate", relate, output, "length")
-    run("pam", pam, output, "length", "--option", "task=pam")
+    run("pam", pam, output, "length", "--option", "task =pam")
     table = markdown(output)
     (row,) = [line for line in table.splitlines() if line.startswith("| Length")]
     assert "—" not in row
