@@ -304,15 +304,18 @@ class TestSplits:
         assert left + sum(map(len, rows.values())) == 24
 
     def test_weights_are_learned_from_the_training_split_alone(self, compared, tmp_path):
-        options = TrainingSetOptions("soft-preferences", weights="agreement")
+        options = TrainingSetOptions("soft-preferences", weights="agreement", confidence="weight")
         before = training_sets.write_training_set(compared, options, out=tmp_path / "before")
         (row,) = writers.read_rows(tmp_path / "before" / "alignment" / "test.parquet", ["id"])
         newcomer = factories.rater(compared)
         tested = compared.tasks.get(external_id=row["id"])
-        vote(tested, question="alignment", choice=Answer.Choice.SECOND, rater=newcomer)
+        vote(tested, question="alignment", choice=Answer.Choice.SECOND, confidence=1, rater=newcomer)
         after = training_sets.write_training_set(compared, options, out=tmp_path / "after")
         assert before["weights"] == after["weights"]
         assert len(set(before["weights"]["alignment"].values())) == 2
+        trained = (tmp_path / name / "alignment" / "train.parquet" for name in ("before", "after"))
+        one, other = (list(writers.read_rows(path, ["id", "weights"])) for path in trained)
+        assert one == other
 
 
 def test_scores_of_models_are_told_by_side(compared, tmp_path):
