@@ -37,8 +37,8 @@ def brace_pairs(folder: Folder, units: Units, parts: Iterable[str] = SETS) -> It
                     continue
                 first, second = (units.number(sound, caption) for caption in captions)
                 main = f"{SETS[name]}-Main"
-                parts = (f"{main}/{kind}", f"{main}/All") if kind else (f"Hallucination/{SETS[name]}",)
-                yield Choice(first, second, human, parts, cluster=clip)
+                of_parts = (f"{main}/{kind}", f"{main}/All") if kind else (f"Hallucination/{SETS[name]}",)
+                yield Choice(first, second, human, of_parts, cluster=clip)
             folder.check(part=f"BRACE, {SETS[name]} {track.capitalize()}")
 
 

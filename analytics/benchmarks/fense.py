@@ -47,8 +47,8 @@ def fense_pairs(folder: Folder, units: Units, parts: Iterable[str] = SETS) -> It
                 sounds[clip] = _sound(folder, pair.clip)
             if (sound := sounds[clip]) is not None:
                 first, second = (units.number(sound, caption) for caption in pair.captions)
-                parts = f"{SETS[name]}/{pair.category}", f"{SETS[name]}/All"
-                yield Choice(first, second, float(sum(pair.votes)), parts, cluster=clip)
+                of_parts = f"{SETS[name]}/{pair.category}", f"{SETS[name]}/All"
+                yield Choice(first, second, float(sum(pair.votes)), of_parts, cluster=clip)
         folder.check(part=SETS[name])
 
 

