@@ -34,8 +34,8 @@ def hear_both(page) -> None:
     meter(page, "b").get_by_text("heard enough").wait_for()
 
 
-def test_a_vote_waits_until_both_were_heard_and_switched_and_says_what_is_missing(page, signed_in):
-    at_work(page, signed_in, **ONE_SECOND_EACH)
+def test_a_vote_waits_until_both_were_heard_and_switched_and_says_what_is_missing(page, begin):
+    at_work(page, begin, **ONE_SECOND_EACH)
     line = page.locator("[data-part=listen-line]")
     assert line.inner_text() == (
         "Still to hear: 1 s of A and 1 s of B. Switch between the pieces at least once."
@@ -54,8 +54,8 @@ def test_a_vote_waits_until_both_were_heard_and_switched_and_says_what_is_missin
     studies.finish(page)
 
 
-def test_the_stored_judgment_tells_how_it_was_listened_to(page, signed_in):
-    at_work(page, signed_in, **ONE_SECOND_EACH)
+def test_the_stored_judgment_tells_how_it_was_listened_to(page, begin):
+    at_work(page, begin, **ONE_SECOND_EACH)
     hear_both(page)
     studies.answer_comparison(page)
     studies.finish(page)
@@ -70,8 +70,8 @@ def test_the_stored_judgment_tells_how_it_was_listened_to(page, signed_in):
     assert judgment.gains == [0.0, 0.0]
 
 
-def test_what_was_heard_is_not_asked_for_again_after_a_reload(page, signed_in):
-    at_work(page, signed_in, **ONE_SECOND_EACH)
+def test_what_was_heard_is_not_asked_for_again_after_a_reload(page, begin):
+    at_work(page, begin, **ONE_SECOND_EACH)
     hear_both(page)
     page.wait_for_function(
         "() => Object.entries(localStorage).some(([key, draft]) => key.startsWith('concord:draft:')"
@@ -84,8 +84,8 @@ def test_what_was_heard_is_not_asked_for_again_after_a_reload(page, signed_in):
     studies.finish(page)
 
 
-def test_what_the_server_misses_is_said_in_its_words_and_nothing_is_lost(page, signed_in):
-    at_work(page, signed_in, **ONE_SECOND_EACH)
+def test_what_the_server_misses_is_said_in_its_words_and_nothing_is_lost(page, begin):
+    at_work(page, begin, **ONE_SECOND_EACH)
     hear_both(page)
     Study.objects.update(rules={"listening": {"short_seconds": 10}})
     studies.answer_comparison(page)
@@ -98,8 +98,8 @@ def test_what_the_server_misses_is_said_in_its_words_and_nothing_is_lost(page, s
 # ── The instruction first ────────────────────────────────────────────────────
 
 
-def test_players_wait_until_the_instruction_has_been_on_screen(page, signed_in):
-    at_work(page, signed_in, instruction_seconds=2)
+def test_players_wait_until_the_instruction_has_been_on_screen(page, begin):
+    at_work(page, begin, instruction_seconds=2)
     hold = page.locator(".hold")
     assert hold.inner_text().startswith("Read the instruction first: you can play the clips in")
     said = page.locator("[data-part=announcement]")
@@ -112,8 +112,8 @@ def test_players_wait_until_the_instruction_has_been_on_screen(page, signed_in):
     page.get_by_role("button", name="Pause A", exact=True).wait_for()
 
 
-def test_an_instruction_that_nobody_can_see_is_not_read(page, signed_in):
-    at_work(page, signed_in, instruction_seconds=1)
+def test_an_instruction_that_nobody_can_see_is_not_read(page, begin):
+    at_work(page, begin, instruction_seconds=1)
     page.evaluate(
         "Object.defineProperty(document, 'visibilityState', {get: () => window.shown ?? 'hidden', configurable: true})"
     )
@@ -133,8 +133,8 @@ def worked(page, minutes: float, **state) -> None:
     page.evaluate("work => localStorage.setItem('concord.work', JSON.stringify(work))", work)
 
 
-def test_a_break_is_suggested_between_two_tasks_and_can_wait_once(page, signed_in):
-    at_work(page, signed_in, tasks=2)
+def test_a_break_is_suggested_between_two_tasks_and_can_wait_once(page, begin):
+    at_work(page, begin, tasks=2)
     worked(page, 26)
     assert page.get_by_role("button", name="Submit").is_visible()  # the task at hand can be finished
     studies.answer_comparison(page)
@@ -147,8 +147,8 @@ def test_a_break_is_suggested_between_two_tasks_and_can_wait_once(page, signed_i
     studies.finish(page)
 
 
-def test_whoever_takes_a_break_finds_the_next_task_afterwards(page, signed_in):
-    at_work(page, signed_in, tasks=1)
+def test_whoever_takes_a_break_finds_the_next_task_afterwards(page, begin):
+    at_work(page, begin, tasks=1)
     prompt = studies.prompt_shown(page)
     worked(page, 26, prompted=1, ask=1)
     page.reload()
@@ -161,8 +161,8 @@ def test_whoever_takes_a_break_finds_the_next_task_afterwards(page, signed_in):
     assert studies.prompt_shown(page) == prompt
 
 
-def test_after_long_work_no_task_is_shown_for_a_while_not_even_after_a_reload(page, signed_in):
-    at_work(page, signed_in, tasks=1)
+def test_after_long_work_no_task_is_shown_for_a_while_not_even_after_a_reload(page, begin):
+    at_work(page, begin, tasks=1)
     worked(page, 46)
     for _ in range(2):
         page.reload()

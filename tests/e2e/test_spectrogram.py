@@ -23,8 +23,8 @@ def open_work(page, begin, *, spectrogram: bool):
     begin(study)
 
 
-def test_they_come_by_button_or_key_show_the_clip_and_stay_after_a_reload(page, signed_in):
-    open_work(page, signed_in, spectrogram=True)
+def test_they_come_by_button_or_key_show_the_clip_and_stay_after_a_reload(page, begin):
+    open_work(page, begin, spectrogram=True)
     pictures = page.locator(".spectrogram canvas")
     assert not pictures.first.is_visible()
     with page.expect_response(lambda answer: "/spectrograms/" in answer.url and answer.ok):
@@ -45,16 +45,16 @@ def test_they_come_by_button_or_key_show_the_clip_and_stay_after_a_reload(page, 
     assert not pictures.first.is_visible()
 
 
-def test_nothing_is_fetched_while_they_are_hidden(page, signed_in):
+def test_nothing_is_fetched_while_they_are_hidden(page, begin):
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/spectrograms/" in request.url else None)
-    open_work(page, signed_in, spectrogram=True)
+    open_work(page, begin, spectrogram=True)
     page.wait_for_load_state("networkidle")
     assert asked == []
 
 
-def test_a_study_that_shows_none_has_neither_button_nor_key(page, signed_in):
-    open_work(page, signed_in, spectrogram=False)
+def test_a_study_that_shows_none_has_neither_button_nor_key(page, begin):
+    open_work(page, begin, spectrogram=False)
     assert not page.get_by_role("button", name="Spectrograms").is_visible()
     page.keyboard.press("g")
     assert page.locator(".spectrogram").count() == 0

@@ -9,13 +9,13 @@ from django.urls import reverse
 from annotation.models import Job, User
 from annotation.models.people import Role
 from annotation.studies import members
-from scoring.models import Scorer, ScoringRun, Writer, WritingRun
+from scoring.models import Scorer, ScoringRun, Writer, WritingRow, WritingRun
 from tests.factories import StudyFactory, UserFactory, member, membership, rater, rating_task
 from tests.scoring.learned import learned
 
 pytestmark = pytest.mark.django_db
 
-# By what is in their addresses: pages to read, then buttons to press.
+# By what is in their addresses: pages to read, files of reports that nobody has asked for yet, then buttons to press.
 READ = {
     "study": """study import export releases training_sets report people planner settings listening_rules
         check_settings stopping_rule ordering_rule hint_rule webhooks models new_run new_training comparisons
@@ -30,6 +30,11 @@ READ = {
     "model": "learned_model learned_record",
     "job": "job job_problems",
 }
+FETCH = {
+    "study": "review_report_data",
+    "study key": "review_report_figure",
+    "study key extension": "report_file",
+}
 PRESS = {
     "study": "study_state rules_preview apply_rules assign_cases",
     "study rater": "rater_judgments",
@@ -40,16 +45,18 @@ PRESS = {
     "study writer": "retire_writer",
     "run": "cancel_run retry_run",
     "writing": "publish_run cancel_writing retry_writing",
+    "writing row": "leave_out_row",
     "model": "cancel_training promote_model demote_model",
     "job": "cancel_job import_for_real",
 }
 PAGES = [
     (name, arguments.split(), method)
-    for method, table in (("get", READ), ("post", PRESS))
+    for method, table in (("get", READ), ("get", FETCH), ("post", PRESS))
     for arguments, names in table.items()
     for name in names.split()
 ]
 FOR_ADMINS = {"member", "remove_member"}
+NOT_MADE_YET = {name for names in FETCH.values() for name in names.split()}
 
 
 @pytest.fixture
@@ -60,7 +67,8 @@ def opened(study, admin):
     writer = Writer.objects.create(study=study, name="Echo", writes="rationale", backbone="hub/model")
     trial = {"dry_run": True, "source": "/gone.csv", "format": "csv", "column_map": {}, "overlap": None}
     trial |= {"archive": False, "skip_bad_rows": False}
-    rating_task(study, "one")
+    version = rating_task(study, "one").item_version
+    writing = WritingRun.objects.create(study=study, writer=writer, state="failed")
     values = {
         "study": study.slug,
         "rater": rater(study).pseudonym,
@@ -71,9 +79,12 @@ def opened(study, admin):
         "number": 0,
         "writer": writer.pk,
         "run": ScoringRun.objects.create(study=study, scorer=scorer, metric="word-count", state="failed").pk,
-        "writing": WritingRun.objects.create(study=study, writer=writer, state="failed").pk,
+        "writing": writing.pk,
+        "row": WritingRow.objects.create(run=writing, item_version=version, field="rationale").pk,
         "model": learned(study).pk,
         "job": Job.objects.create(kind="import", study=study, params=trial).pk,
+        "key": "report",
+        "extension": "json",
     }
 
     def of(user: User | None, method: str = ""):
@@ -107,14 +118,19 @@ def test_a_rater_gets_a_friendly_refusal_and_finds_nothing_by_its_number(opened,
             assert answer.status_code == 404, name
 
 
+def allowed(name: str) -> tuple[int, ...]:
+    """The statuses of a page for those who may open it."""
+    return (404,) if name in NOT_MADE_YET else (200, 302)
+
+
 def test_a_researcher_may_do_all_but_change_members(opened, researcher):
     for name, _arguments, answer in opened(researcher):
-        assert answer.status_code in ((403,) if name in FOR_ADMINS else (200, 302)), name
+        assert answer.status_code in ((403,) if name in FOR_ADMINS else allowed(name)), name
 
 
 def test_an_admin_may_do_everything(opened, admin):
     answers = opened(admin)
-    assert [name for name, _arguments, answer in answers if answer.status_code not in (200, 302)] == []
+    assert [name for name, _arguments, answer in answers if answer.status_code not in allowed(name)] == []
 
 
 def test_what_changes_something_is_not_done_by_following_a_link(opened, admin):

@@ -23,8 +23,8 @@ def page(study) -> str:
 def test_a_preview_shows_first_rows_and_sizes_and_starts_nothing(signed_in, study):
     vote(rating_task(study, "one"), 3)
     shown = signed_in.post(page(study), {**ASKED, "preview": ""})
-    (table,) = shown.context["tried"].tables
-    assert (table.sizes, table.first[0]["mean"]) == ({"train": 1, "dev": 0, "test": 0}, 3.0)
+    (table,) = shown.context["tried"]["tables"]
+    assert (table["sizes"], table["first"][0]["mean"]) == ({"train": 1, "dev": 0, "test": 0}, 3.0)
     assert "What is heard in one?" in shown.text
     assert not Job.objects.exists()
 

@@ -110,6 +110,7 @@ def test_work_stops_after_the_break_was_suggested(break_minutes, stop_minutes, f
 )
 def test_what_is_heard_and_how_loud(rules, must_hear, more, seconds, gains, switches):
     conditions = listening_conditions(rules, **{"sounds": PAIR, "must_hear": must_hear, **more})
+    assert [clip.name for clip in conditions.clips] == ["a", "b", "reference"][: len(seconds)]
     assert [clip.must_hear for clip in conditions.clips] == seconds
     assert [clip.gain_db for clip in conditions.clips] == gains
     assert conditions.min_switches == switches
