@@ -19,6 +19,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Q
 from django.utils import timezone
 from kombu.connection import Connection
@@ -90,6 +91,18 @@ def check_production(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[
         hint = "Set CONCORD_HOSTS to the names people type, separated by commas."
         messages.append(Warning("Only this machine can reach the site.", hint=hint, id="concord.W002"))
     return messages
+
+
+@_of_database
+def check_migration_history() -> list[CheckMessage]:
+    """Each app's migrations were joined: a database in the middle of the former ones cannot go on from there."""
+    loader = MigrationLoader(None)
+    recorded = set(MigrationRecorder(connections["default"]).applied_migrations())
+    joined = (set(migration.replaces) for migration in loader.disk_migrations.values())
+    if not any(former & recorded and former - recorded for former in joined):
+        return []
+    hint = "Start the version of 2026-11-22 on it once (CHANGELOG.md), then this one. Nothing was changed."
+    return [Error("The database is from before 2026-11-22.", hint=hint, id="concord.E005")]
 
 
 @_of_database

@@ -94,6 +94,20 @@ def test_a_run_that_is_tried_again_waits_from_then_on() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("former", "faults"),
+    [("", []), ("WHERE name > '0012'", ["concord.E005"]), ("WHERE NOT name LIKE '000%_tables'", [])],
+    ids=["all of them", "the first of them", "only the joined ones"],
+)
+def test_a_database_in_the_middle_of_the_joined_migrations_is_refused(former: str, faults: list[str]) -> None:
+    """One made before they were joined has the former names recorded; one made since has both."""
+    with connection.cursor() as cursor:
+        if former:
+            cursor.execute(f"DELETE FROM django_migrations {former} AND app = 'annotation'")
+    assert _ids(checks.check_migration_history(None, databases=["default"])) == faults
+
+
+@pytest.mark.django_db
 def test_tables_from_before_an_update_are_not_asked() -> None:
     """`migrate` checks first, and must not fail for columns that it is about to make."""
     with connection.cursor() as cursor:
