@@ -67,6 +67,8 @@ def _task(line: SourceRow, folder: Path, protocol: Protocol) -> TaskRecord | Non
         remedy = "Name the two clips that were compared."
         line.report("audio2", "is the same file as audio-path", remedy)
     order, votes = _votes(line, protocol)
+    if line.problems:
+        return None
     candidates = [
         CandidateRecord(str(values["model_a"]), audio=audio["audio-path"], column="audio-path"),
         CandidateRecord(str(values["model_b"]), audio=audio["audio2"], column="audio2"),
@@ -85,7 +87,8 @@ def _task(line: SourceRow, folder: Path, protocol: Protocol) -> TaskRecord | Non
 def _item(entry: Mapping[str, Any], audio: Mapping[str, Audio | None]) -> ItemRecord:
     texts = {"prompt": str(entry["prompt"]), "lyrics": str(entry.get("lyrics") or "")}
     reference = str(entry.get("ref-audio-path") or "")
-    digest = hashlib.sha256("\x1f".join([*texts.values(), reference]).encode()).hexdigest()[:16]
+    content = "\x1f".join([*texts.values(), reference]).encode("utf-8", "replace")
+    digest = hashlib.sha256(content).hexdigest()[:16]
     return ItemRecord(
         external_id=f"prompt-{digest}" if entry.get("prompt id") in (None, "") else str(entry["prompt id"]),
         texts=texts,

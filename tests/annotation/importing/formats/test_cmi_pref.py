@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from annotation.importing.records import validate_record
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
 from tests.annotation.importing.formats import reading
 from tests.annotation.importing.formats.reading import faults, problems, tasks
@@ -93,6 +94,15 @@ def test_a_broken_line_does_not_stop_the_others(cmi_file):
     path.write_text("{broken\n" + path.read_text() + "\n[]\n")
     assert [row for row, _ in problems(read(path))] == ["1", "4"]
     assert [len(record.judgments) for record in tasks(read(path))] == [2]
+
+
+def test_half_a_character_ends_no_reading(cmi_file):
+    """It is refused with its row and field, as in every format, when the record is validated."""
+    half = {"prompt": "half \ud800"}
+    entries = read(cmi_file({**half, "user id": "u2"}, {**half, "preference-alignment": "c"}))
+    assert problems(entries) == [("2", "preference-alignment")]
+    [record] = tasks(entries)
+    assert [(fault.row, fault.field) for fault in validate_record(record)] == [("1", "prompt")]
 
 
 def test_another_encoding_is_named_with_its_place(cmi_file):
