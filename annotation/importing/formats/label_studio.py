@@ -150,6 +150,8 @@ class _Export(ToolExport):
         results = [parse_result(result) for result in annotation.get("result") or []]
         rater = self._rater(annotation.get("completed_by", annotation.get("rater")))
         if None in results:
+            # Mapped controls beside the broken result are there, whatever becomes of them.
+            self.controls.seen.update(name for name, *_ in filter(None, results))
             yield RowProblem(row, "result", "is no list of results with from_name and value", LAYOUT)
             return
         whole = filter(None, results)

@@ -180,6 +180,12 @@ def test_a_bad_task_is_named_with_its_field_and_the_others_are_read(export, bad,
     assert "16" in [record.item.external_id for record in tasks(entries)]
 
 
+def test_a_mapped_control_beside_a_broken_result_is_there(export):
+    broken = chosen("A", result=[result("q1", "choices", choices=["A"]), "x"])
+    entries = read(export(task(broken)), **{"control.q1": "overall"})
+    assert problems(entries) == [("task 17, annotation 5", "result")]
+
+
 def test_a_rating_beyond_the_scale_is_refused(export):
     six = annotation(result("correctness", "rating", rating=6))
     [fault] = faults(read(export(task(six, data=ANSWER)), protocol="orca"))
