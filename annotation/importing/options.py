@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,18 +77,20 @@ def check_no_import_running(study: Study) -> None:
 
 
 def _check_column_map(options: ImportOptions, format_: Format) -> None:
-    message = ""
+    if problem := next(_column_map_problems(options, format_), ""):
+        raise InvalidInput(problem, code="bad_column_map")
+
+
+def _column_map_problems(options: ImportOptions, format_: Format) -> Iterator[str]:
     if options.column_map and not format_.fields:
-        message = f"The columns of {options.format} are fixed; leave the column map out."
-    for column, name in options.column_map.items() if format_.fields else ():
+        yield f"The columns of {options.format} are fixed; leave the column map out."
+    for column, name in options.column_map.items():
         is_control = format_.control_prefix and column.startswith(format_.control_prefix)
         if UNSTORABLE_CHARACTERS.search(column + name):
-            message = message or f"{column!r} holds a character that no text can hold; leave it out."
+            yield f"{column!r} holds a character that no text can hold; leave it out."
         elif not is_control and name and name not in format_.fields and not name.startswith("stratum."):
             known = ", ".join(format_.fields)
-            message = message or f"{column} cannot be read as {name!r}; use one of {known}."
-    if message:
-        raise InvalidInput(message, code="bad_column_map")
+            yield f"{column} cannot be read as {name!r}; use one of {known}."
 
 
 def _check_new_study(new: NewStudy | None) -> None:

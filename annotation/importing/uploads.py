@@ -283,10 +283,9 @@ def _store_into(folder: Path, files: Sequence[tuple[str, File[bytes]]]) -> Path:
         return folder
     [(name, file)] = files
     if not unpack_archive(file, folder):
-        path = Path(
-            Path(name).name
-        )  # shortened to what any file system takes, still known to whoever sent it
-        return _write_file(file, folder / f"{path.stem[:50]}{path.suffix[:10]}")
+        # A name that any file system takes, still known to whoever sent it.
+        base = Path(Path(name).name)
+        return _write_file(file, folder / f"{base.stem[:50]}{base.suffix[:10]}")
     if not _user_files(folder):
         raise upload_refused("The archive is empty.", "Put the files in and make it again.")
     return folder

@@ -165,7 +165,7 @@ def _create_next(
 def _written_provenance(
     before: Mapping[str, Any], changes: Mapping[str, str], written: Mapping[str, Any]
 ) -> dict[str, Any]:
-    unchanged = {name: of for name, of in before.get("written", {}).items() if name not in changes}
+    unchanged = {name: source for name, source in before.get("written", {}).items() if name not in changes}
     extra = {name: value for name, value in before.items() if name != "written"}
     return {**extra, "written": unchanged | dict(written)} if unchanged or written else extra
 

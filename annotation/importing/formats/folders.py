@@ -1,8 +1,12 @@
-"""Folders of sounds with a table beside them, as Hugging Face's AudioFolder: metadata.csv, .jsonl or .parquet.
+"""Folders of sounds, with a table beside them or without one, and folders of a data set, as Hugging Face keeps both.
 
-`file_name` names a row's sound, relative to the table, and becomes its column `audio`; `chosen_file_name` becomes
-`chosen`, and so on. Tables may lie in folders of their own, such as one per split. Files without a row and rows without
-a file are told. Folders without a table are read by `audio_folder`.
+AudioFolder: in metadata.csv, .jsonl or .parquet `file_name` names a row's sound, relative to the table, and becomes its
+column `audio`; `chosen_file_name` becomes `chosen`, and so on. Tables may lie in folders of their own, such as one per
+split. Files without a row and rows without a file are reported. Without a table the names of the files tell the rows.
+
+Data sets: the files that README.md lists, or else those that their names tell. Of several configurations the one marked
+`default` is read, or the first; another is a source of its own, by its folder or file. Sounds inside Parquet stay there
+until they are ingested. Folders with metadata.csv are AudioFolders.
 """
 
 from __future__ import annotations

@@ -63,7 +63,9 @@ RESUMABLE, PAIRED = ("csv", "tsv", "jsonl"), ("audiofolder", "huggingface")
 KINDS_BY_TYPE: dict[type, str] = {
     **dict.fromkeys((bool, str, DefaultText), "text"),
     **dict.fromkeys((int, float), "number"),
-    **{list: "list", dict: "object", bytes: "bytes"},
+    list: "list",
+    dict: "object",
+    bytes: "bytes",
 }
 
 
