@@ -101,6 +101,6 @@ def test_columns_can_be_mapped(source):
 )
 def test_what_makes_no_sense_gets_a_sentence(source, named, arguments, sentence):
     factories.StudyFactory(slug="pairs", preset="cmi-pref")
-    path = named.pop("source", None) or source(GOOD)
+    named = {"source": source(GOOD), **named}
     with pytest.raises(CommandError, match=sentence):
-        run(path, *arguments, **named)
+        run(named.pop("source"), *arguments, **named)

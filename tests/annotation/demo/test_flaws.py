@@ -97,9 +97,8 @@ def energy_above(hertz: float, performance: Performance) -> float:
 def test_hiss_fills_the_top_of_the_spectrum_and_a_muffled_clip_has_lost_its_treble() -> None:
     def energies(kind: str, hertz: float) -> list[float]:
         """Of a clean, a mildly and a fully damaged clip."""
-        return [
-            energy_above(hertz, played(*(Flaw(kind, s) for s in ([s] if s else [])))) for s in (0, 0.5, 1.0)
-        ]
+        performances = played(), played(Flaw(kind, 0.5)), played(Flaw(kind, 1.0))
+        return [energy_above(hertz, performance) for performance in performances]
 
     clean, mild, full = energies("hiss", 12000)
     assert full > 5 * clean

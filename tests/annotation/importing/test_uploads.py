@@ -223,7 +223,9 @@ def test_a_format_of_several_files_gets_their_folder():
 @pytest.mark.parametrize(
     "name",
     [
-        *("../evil.csv", "a/../../evil.csv", "/evil.csv"),
+        "../evil.csv",
+        "a/../../evil.csv",
+        "/evil.csv",
         "C:/evil.csv",
         "C:evil.csv",
         "..\\evil.csv",

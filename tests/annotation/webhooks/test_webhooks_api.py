@@ -82,8 +82,10 @@ def test_deliveries_come_by_pages(me, made, django_assert_num_queries):
     assert rest["next"] is None
 
 
-def test_it_can_be_switched_off_and_removed(me, made):
+def test_it_can_be_changed_in_one_thing_and_removed(me, made):
     path = f"studies/here/webhooks/{made['id']}/"
-    assert me.patch(path, {"active": False}).json()["active"] is False
+    before = me.patch(path, {"description": "Ours", "with_answers": True}).json()
+    assert me.patch(path, {"active": False}).json() == {**before, "active": False}
+    assert (before["description"], before["with_answers"], before["events"]) == ("Ours", True, ["study.*"])
     assert me.delete(path).status_code == 204
     assert me.get(path).status_code == 404

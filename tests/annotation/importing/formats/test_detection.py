@@ -66,15 +66,15 @@ def test_long_cells_are_cut_and_not_all_problems_are_shown(tmp_path):
     ],
 )
 def test_columns_are_known_by_what_they_are_called_elsewhere(columns, meant):
-    preview = suggest_fields(columns.split(), {})
-    assert " ".join(field or "-" for field in preview.values()) == meant
+    suggested = suggest_fields(columns.split(), {})
+    assert " ".join(field or "-" for field in suggested.values()) == meant
 
 
 @pytest.mark.parametrize("pair", ["chosen rejected", "audio_1 audio_2", "clip1 clip2", "A B", "left right"])
 def test_two_sounds_are_the_two_sides(pair):
     columns = pair.split()
-    preview = suggest_fields(columns, dict.fromkeys(columns, "sound"))
-    assert list(preview.values()) == ["audio_a", "audio_b"]
+    suggested = suggest_fields(columns, dict.fromkeys(columns, "sound"))
+    assert list(suggested.values()) == ["audio_a", "audio_b"]
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_a_folder_is_known_by_all_of_its_files(tmp_path, files, format):
 def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, words):
     for name in names:
         write(tmp_path / name, "a,b\n1,2\n")
-    preview = detect_format(tmp_path)
-    assert isinstance(preview, RowProblem)
-    assert words in preview.problem
-    assert preview.remedy
+    fault = detect_format(tmp_path)
+    assert isinstance(fault, RowProblem)
+    assert words in fault.problem
+    assert fault.remedy
 
 
 @pytest.mark.parametrize(

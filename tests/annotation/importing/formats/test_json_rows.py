@@ -73,15 +73,15 @@ def test_a_fault_is_told_and_ends_the_reading(rows, text, row, said):
 
 
 @pytest.mark.parametrize(
-    ("limit", "text", "words"),
+    ("name", "limit", "text", "words"),
     [
-        ("MAX_ENTRY_CHARACTERS", '[{"a": "' + "x" * 10_000, "longer than"),
-        ("MAX_COLUMN_FILE_BYTES", '{"a": [1, 2, 3, 4]}', json_files.AS_OBJECTS),
+        ("MAX_ENTRY_CHARACTERS", 1000, '[{"a": "' + "x" * 10_000, "longer than"),
+        ("MAX_COLUMN_FILE_BYTES", 10, '{"a": [1, 2, 3, 4]}', json_files.AS_OBJECTS),
     ],
     ids=["an entry without end", "an object of lists, which is held"],
 )
-def test_what_would_take_any_memory_is_refused(rows, monkeypatch, limit, text, words):
+def test_what_would_take_any_memory_is_refused(rows, monkeypatch, name, limit, text, words):
     monkeypatch.setattr(json_files, "BLOCK_CHARACTERS", 100)
-    monkeypatch.setattr(json_files, limit, 1000 if text[0] == "[" else 10)
+    monkeypatch.setattr(json_files, name, limit)
     (problem,) = rows(text)
     assert words in f"{problem.problem} {problem.remedy}"
