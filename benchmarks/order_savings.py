@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytics.reports.document import Column, Measured, Table
 from analytics.reports.render.text import table_lines
@@ -36,7 +35,6 @@ from benchmarks import harness
 
 
 Question = Literal["musicality", "alignment"]
-VoteArray = NDArray[np.int8]
 
 # Seeds of worlds lie far from the demo's, whose clips people may know.
 _WORLD_SEED = 7_000
