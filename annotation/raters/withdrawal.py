@@ -72,7 +72,7 @@ def run(running: RunningJob) -> dict[str, Any]:
     judgments = Judgment.objects.filter(rater=rater)
     running.progress(0, judgments.count(), stage="excluding")
     with transaction.atomic():
-        leases.return_all(rater=rater)
+        leases.return_all([rater])
         outcome = exclusions.exclude_or_restore(
             judgments,
             study=rater.study,

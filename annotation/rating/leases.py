@@ -9,10 +9,9 @@ raters, locks them in the order of their ids. Cases and items are locked in `cas
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -125,9 +124,11 @@ def give_back(user: User, assignment_id: uuid.UUID) -> None:
 
 
 @transaction.atomic
-def return_all(**rater: Any) -> None:
-    """Return every task that a rater (a filter of assignments) holds: they do not rate in the study any more."""
-    held = Assignment.objects.select_for_update(of=("self",)).filter(state=Assignment.State.OPEN, **rater)
+def return_all(raters: Iterable[Rater]) -> None:
+    """Return every task that these raters hold: they do not rate in the study any more."""
+    held = Assignment.objects.select_for_update(of=("self",)).filter(
+        state=Assignment.State.OPEN, rater__in=raters
+    )
     if ids := list(held.order_by("pk").values_list("pk", flat=True)):
         release(ids, state=Assignment.State.RETURNED)
 

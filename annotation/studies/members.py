@@ -41,7 +41,7 @@ def add_member(study: Study, user: User, *, role: str, actor: User | None) -> Me
     if role in RATING_ROLES:
         ensure_rater(study, user)
     elif not created:
-        leases.return_all(rater__study=study, rater__user=user)
+        leases.return_all(Rater.objects.filter(study=study, user=user))
     return membership
 
 
@@ -58,7 +58,7 @@ def remove_member(membership: Membership, *, actor: User) -> None:
         role=membership.role,
     )
     membership.delete()
-    leases.return_all(rater__study=membership.study, rater__user=membership.user)
+    leases.return_all(Rater.objects.filter(study=membership.study, user=membership.user))
 
 
 def with_pseudonyms(study: Study) -> QuerySet[Membership]:

@@ -131,7 +131,7 @@ def test_a_place_that_somebody_is_at_is_not_taken_away(study, task):
     exclude(against)  # three to none, one place open and one taken
     assert stopping.sweep() == OverlapChange(fewer=1)
     assert places(task) == (3, 4, 1)
-    leases.return_all(rater__user=user)
+    leases.return_all(user.raters.all())
     stopping.reset_sweep(study)
     assert stopping.sweep() == OverlapChange(fewer=1)
     true_counters(study)
