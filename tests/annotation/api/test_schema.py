@@ -1,4 +1,4 @@
-"""The OpenAPI schema: complete, valid, and what the API does."""
+"""The OpenAPI schema: complete, valid, what the API does, and with an example that fits for each call with a body."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from django.core.management import call_command
 
+from annotation.api.schema import openapi_schema
 from tests import factories
 from tests.annotation.review.test_permission_matrix import ROWS
 
@@ -75,3 +77,43 @@ def test_it_is_served_to_those_who_are_signed_in(api):
     assert response.status_code == 200
     assert yaml.load(response.content, yaml.CSafeLoader)["info"]["title"] == "Concord"
     assert api(None).get("schema/").status_code == 401
+
+
+JSON = "application/json"
+# A preview keeps no judgment to answer with; the others are files in any of several formats.
+WITHOUT = {"preview_own_judgment", "report_file", "comparison_file"}
+
+
+def strict(value: Any) -> Any:
+    """A shape of OpenAPI 3.0 as JSON Schema, which knows no `nullable`."""
+    if isinstance(value, list):
+        return [strict(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {name: strict(each) for name, each in value.items() if name != "nullable"}
+    return {"anyOf": [inner, {"type": "null"}]} if value.get("nullable") is True else inner
+
+
+def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for methods in openapi_schema()["paths"].values():
+        for call in methods.values():
+            places = [("request", call.get("requestBody", {}))]
+            places += [(status, said) for status, said in call["responses"].items() if status[0] == "2"]
+            for place, about in places:
+                if JSON in about.get("content", {}) and call["operationId"] not in WITHOUT:
+                    yield call["operationId"], place, about["content"][JSON]
+
+
+def test_every_call_with_a_body_has_an_example_that_fits_its_shapes():
+    components = {"components": strict(openapi_schema()["components"])}
+    faults = []
+    for call, place, content in contents():
+        if "example" not in content:
+            faults.append((call, place, "has none: run record_examples.py"))
+            continue
+        checker = jsonschema.Draft7Validator({**components, **strict(content["schema"])})
+        faults += [
+            (call, place, error.json_path, error.message[:200])
+            for error in checker.iter_errors(content["example"])
+        ]
+    assert faults == []

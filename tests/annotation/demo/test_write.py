@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.demo import write
+from annotation.demo.clips import SYSTEMS, load_prompts, make_clip
+from annotation.demo.scenes import load_questions
 from annotation.demo.write import Truth, write_demo
 
 Demo = tuple[Path, Truth]
@@ -169,3 +172,31 @@ def test_clips_are_short_audible_never_at_full_scale_and_as_loud_as_their_system
     for name, expected in (("03-drone-0", -15), ("02-aria-1", -19), ("04-etude-xl", -23)):
         data, _ = samples(demo[0] / "music" / "audio" / f"concord-{name}.wav")
         assert level(data) == pytest.approx(expected, abs=0.1)
+
+
+# ── The truth without its sounds is the truth of its sounds ──────────────────────────────────────────────────
+
+
+PROMPT = load_prompts()[1]
+
+
+def test_a_clip_that_is_played_has_what_was_drawn() -> None:
+    played = make_clip(PROMPT, SYSTEMS[3], seed=write.SEED)
+    drawn = write.outcome(PROMPT.id, prompt=PROMPT.text, system=SYSTEMS[3].name)
+    assert drawn is not None
+    assert drawn.flaws
+    assert (drawn.flaws, drawn.failures) == (played.flaws, played.failures)
+    assert (drawn.musicality, drawn.alignment) == (played.musicality, played.alignment)
+
+
+def test_nothing_is_known_of_other_items_systems_or_texts() -> None:
+    assert write.outcome("concord-99", prompt=PROMPT.text, system="Brook") is None
+    assert write.outcome(PROMPT.id, prompt=PROMPT.text, system="Another") is None
+    assert write.outcome(PROMPT.id, prompt=PROMPT.text + " Or so.", system="Brook") is None
+
+
+def test_an_answer_is_known_by_its_text() -> None:
+    question = load_questions()[0]
+    assert write.answer(question.id, text=question.answers[2]) == (question, 2)
+    assert write.answer(question.id, text="Eleven times.") is None
+    assert write.answer("concord-q99", text=question.answers[2]) is None

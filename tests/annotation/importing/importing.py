@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import pytest
 from django.apps import apps
 from django.db.models import Sum
 
@@ -20,6 +21,25 @@ COLUMNS = (*COMPLETE, "audio", "rater_id", "question", "value", "codes")
 
 class Killed(BaseException):
     """Nothing of the process is left to tidy up."""
+
+
+def killed(*_args) -> None:
+    raise Killed
+
+
+def kill_in(job: Job, owner: object, name: str, deadly: Callable[..., object]) -> None:
+    """Run the job, and kill its worker where it comes to this."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(owner, name, deadly)
+        with pytest.raises(Killed):
+            jobs.run(job.pk)
+
+
+def take_over(job: Job) -> None:
+    """Whoever finds the job without its worker runs it to the end."""
+    Job.objects.filter(pk=job.pk).update(lease_expires_at="2020-01-01T00:00Z")
+    assert jobs.run(job.pk)
+    job.refresh_from_db()
 
 
 def write(path: Path, *rows: dict) -> Path:

@@ -25,7 +25,16 @@ from annotation.models import (
     Task,
 )
 from tests import factories
-from tests.annotation.importing.importing import Killed, bring, check_counters, counted, problems
+from tests.annotation.importing.importing import (
+    Killed,
+    bring,
+    check_counters,
+    counted,
+    kill_in,
+    killed,
+    problems,
+    take_over,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -64,10 +73,6 @@ def staged() -> int:
     return sum(table.objects.count() for table in (StagedImport, StagedTask, StagedSound))
 
 
-def killed() -> None:
-    raise Killed
-
-
 def elsewhere(act) -> None:
     """Do it over another connection, as a page does."""
 
@@ -95,19 +100,6 @@ def kill_at(job: Job, stage: str, done: int) -> None:
 
     last = (stage, done)
     kill_in(job, jobs.RunningJob, "progress", progress)
-
-
-def kill_in(job: Job, owner: object, name: str, deadly) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(owner, name, deadly)
-        with pytest.raises(Killed):
-            jobs.run(job.pk)
-
-
-def take_over(job: Job) -> None:
-    Job.objects.filter(pk=job.pk).update(lease_expires_at="2020-01-01T00:00Z")
-    assert jobs.run(job.pk)
-    job.refresh_from_db()
 
 
 @pytest.mark.parametrize(

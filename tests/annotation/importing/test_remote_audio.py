@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 
 from annotation.audio.errors import AudioError
-from annotation.importing import clips
+from annotation.importing import clips, import_jobs, staging, writing
 from annotation.importing.clips import local_audio_files
 from annotation.importing.records import RemoteAudio
+from annotation.jobs import jobs
 from annotation.listening import clip_cache
-from annotation.models import Candidate, Clip
+from annotation.models import Candidate, Clip, StagedSound
 from tests import factories
 from tests.annotation.importing.formats import sounds
-from tests.annotation.importing.importing import bring, write
+from tests.annotation.importing.importing import Killed, bring, kill_in, killed, take_over, write
 from tests.annotation.importing.web import serving
 from tests.buckets import KEPT, SOURCES, kept_in_bucket, keys, s3, s3_server
 
-__all__ = ["kept_in_bucket", "s3", "s3_server"]
 pytestmark = pytest.mark.django_db
 
+__all__ = ["kept_in_bucket", "s3", "s3_server"]
+
 WAV = {"Content-Type": "audio/wav"}
+N = 9
 
 
 @pytest.fixture(autouse=True)
-def _in_house_and_quick(settings, monkeypatch):
+def _in_house_quick_and_few_together(settings, monkeypatch, tmp_path):
     settings.OUTBOUND_ALLOW = ["127.0.0.1"]
     monkeypatch.setattr(clips, "FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(staging, "AUDIO_BATCH", 3)
+    monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 0)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 def _fetch(address: str, target: Path) -> bytes:
@@ -155,7 +164,7 @@ def test_what_ends_the_import_ends_the_fetching(tmp_path):
 def test_sounds_come_from_the_web_and_from_a_bucket_and_are_kept_once(kept_in_bucket, tmp_path):
     one, two = (sounds.tone(tmp_path / f"{hertz}.wav", hertz=hertz).read_bytes() for hertz in (300, 400))
     kept_in_bucket.put_object(Bucket=SOURCES, Key="takes/one.wav", Body=one)
-    with serving(lambda asked: (200, {"Content-Type": "audio/wav"}, two)) as server:
+    with serving(lambda asked: (200, WAV, two)) as server:
         source = write(
             tmp_path / "x.csv",
             {"audio": f"s3://{SOURCES}/takes/one.wav"},
@@ -172,7 +181,7 @@ def test_what_cannot_be_fetched_is_a_problem_of_its_row_and_nothing_is_kept(kept
     sound = sounds.tone(tmp_path / "a.wav").read_bytes()
 
     def says(asked):
-        return (200, {"Content-Type": "audio/wav"}, sound) if asked.path == "/a.wav" else (404, {}, b"")
+        return (200, WAV, sound) if asked.path == "/a.wav" else (404, {}, b"")
 
     with serving(says) as server:
         source = write(
@@ -217,3 +226,116 @@ def test_copies_for_models_stay_within_bounds(settings, tmp_path, monkeypatch):
         os.utime(file, (file.stat().st_mtime - age * 48 * 3600,) * 2)
     assert clip_cache.evict_oldest() == 1
     assert sorted(file.name for file in tmp_path.glob("*/*")) == ["new", "old"]
+
+
+# ── Few lie on the disk at once, none is fetched in vain, clips that several count on ────────────────────────
+
+
+@pytest.fixture
+def server(tmp_path):
+    """N sounds, each another."""
+    made = {
+        f"/{n}.wav": sounds.tone(tmp_path / "made.wav", hertz=200 + 50 * n).read_bytes() for n in range(N)
+    }
+    with serving(lambda asked: (200, WAV, made[asked.path])) as found:
+        yield found
+
+
+def table(server, path: Path) -> Path:
+    return write(path, *({"item_id": f"i{n}", "audio": f"{server.address}/{n}.wav"} for n in range(N)))
+
+
+def most_at_once(monkeypatch, tmp_path) -> list[int]:
+    """How many files are in the temporary folder, whenever a sound is looked at or taken in."""
+    seen: list[int] = []
+
+    def counting(real):
+        def counted(*given):
+            seen.append(sum(path.is_file() for path in (tmp_path / "temporary").rglob("*")))
+            return real(*given)
+
+        return counted
+
+    for name in ("_measure", "content_sha256"):
+        monkeypatch.setattr(clips, name, counting(getattr(clips, name)))
+    return seen
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_few_sounds_from_elsewhere_lie_on_the_disk_at_once(server, tmp_path, monkeypatch, dry_run):
+    seen = most_at_once(monkeypatch, tmp_path)
+    job = bring(factories.StudyFactory(overlap=3), table(server, tmp_path / "x.csv"), dry_run=dry_run)
+    assert job.state == "done", job.report
+    # Each with the sound that is made of it.
+    assert 0 < max(seen) <= 2 * staging.AUDIO_BATCH
+    assert len(server.asked) == N
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_was_fetched_goes_as_soon_as_it_is_done_with_and_files_of_the_source_stay(
+    server, tmp_path, monkeypatch, dry_run
+):
+    monkeypatch.setattr(staging, "AUDIO_BATCH", 100)
+    here = sounds.tone(tmp_path / "here.wav", hertz=1000)
+    left: list[int] = []
+
+    def progress(*_args, **_stage) -> None:
+        left.append(sum(path.name.startswith("remote-") for path in (tmp_path / "temporary").rglob("*")))
+
+    monkeypatch.setattr(jobs.RunningJob, "progress", progress)
+    source = table(server, tmp_path / "x.csv")
+    with source.open("a") as file:
+        file.write("here,Q?,R,s1,Yes,here.wav,,,,\n")
+    job = bring(factories.StudyFactory(overlap=3), source, dry_run=dry_run)
+    assert job.state == "done", job.report
+    assert set(range(N)) <= set(left)
+    assert here.is_file()
+    assert source.is_file()
+
+
+def test_whoever_takes_over_fetches_what_is_not_kept_yet(server, tmp_path):
+    sounds.silence(tmp_path / "quiet.wav")
+    source = table(server, tmp_path / "x.csv")
+    with source.open("a") as file:
+        file.write("quiet,Q?,R,s1,Yes,quiet.wav,,,,\n")
+    lines = source.read_text().splitlines()
+    source.write_text("\n".join([lines[0], lines[-1], *lines[1:-1]]) + "\n")
+    job = import_jobs.start(factories.StudyFactory(overlap=3), source, format="csv", actor=None)
+    real, calls = clips.ingest_clips, []
+
+    def take_in(wanted, **given):
+        calls.append(list(wanted))
+        if len(calls) == 3:
+            raise Killed
+        real(wanted, **given)
+
+    kill_in(job, clips, "ingest_clips", take_in)
+    assert (StagedSound.objects.filter(created=True).count(), len(server.asked)) == (6, 5)
+    take_over(job)
+    assert job.state == "done", job.report
+    assert len(server.asked) == N
+    assert job.report["notes"] == ["quiet.wav is silent; raters will hear nothing."]
+    assert Clip.objects.count() == N + 1
+
+
+@pytest.mark.parametrize(("second_fails", "kept"), [(False, 1), (True, 0)])
+def test_a_clip_goes_over_to_the_import_that_counts_on_it(tmp_path, second_fails, kept):
+    """The first is cancelled when the second, into another study, has been compared."""
+    sounds.tone(tmp_path / "x.wav")
+    source = tmp_path / "x.jsonl"
+    source.write_text(json.dumps({"item_id": "i1", "prompt": "p", "system": "s", "audio": "x.wav"}))
+    user = factories.UserFactory()
+    studies = [factories.StudyFactory(preset="pam") for _ in range(2)]
+    first, second = (import_jobs.start(study, source, format="jsonl", actor=None) for study in studies)
+    for job in (first, second):
+        kill_in(job, writing, "write_staged", killed)
+    jobs.cancel(first, actor=user)
+    staging.discard_finished_staging()
+    assert StagedSound.objects.get().job == second.pk
+    if second_fails:
+        jobs.cancel(second, actor=user)
+        staging.discard_finished_staging()
+    else:
+        take_over(second)
+        assert second.state == "done"
+    assert Clip.objects.count() == kept

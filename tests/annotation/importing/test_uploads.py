@@ -184,19 +184,13 @@ def test_an_archive_that_must_not_be_unpacked_is_refused(settings, make, message
     assert message in refusal(make())
 
 
-def test_a_table_is_stored_below_the_home(home):
-    source = uploads.store_upload(upload(TABLE), format="csv")
-    assert source.read_bytes() == TABLE
-    assert source.name == "study.csv"
-    assert source.is_relative_to(home / "uploads")
-
-
 @pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "/etc/passwd", "琴" * 200 + ".csv", "…", "a b;c$(d).csv"]
+    "name", ["study.csv", "../../etc/passwd", "/etc/passwd", "琴" * 200 + ".csv", "…", "a b;c$(d).csv"]
 )
-def test_a_tables_name_is_never_a_path_and_never_too_long(home, name):
+def test_a_table_is_stored_below_the_home_under_a_name_that_is_never_a_path_and_never_too_long(home, name):
     source = uploads.store_upload(upload(TABLE, name), format="csv")
     assert source.parent.parent == home / "uploads"
+    assert source.name == "study.csv" or name != "study.csv"
     assert source.read_bytes() == TABLE
 
 

@@ -41,26 +41,6 @@ def test_a_rater_can_be_kept_from_work_and_let_back(api, world, state):
     assert [event.data["reason"] for event in reasons] == ["Too quick", "Talked"]
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"state": "paused"}, "reason"),
-        ({"state": "paused", "reason": " "}, "reason"),
-        ({"state": "gone", "reason": "x"}, "state"),
-        ({"reason": "x"}, "state"),
-    ],
-)
-def test_a_change_of_a_rater_needs_a_state_and_a_reason(api, world, body, field):
-    response = api(world.researcher).patch(f"studies/here/raters/{world.rater.pseudonym}/", body)
-    assert response.status_code == 400
-    assert [error["field"] for error in response.json()["errors"]] == [field]
-
-
-def test_a_rater_of_another_study_is_not_there(api, world, elsewhere):
-    path = f"studies/here/raters/{elsewhere.rater.pseudonym}/"
-    assert api(world.admin).patch(path, {"state": "paused", "reason": "x"}).status_code == 404
-
-
 # ── Members ──────────────────────────────────────────────────────────────────
 
 
@@ -148,6 +128,13 @@ def test_a_member_that_is_not_there_is_not_there(api, world, member_id):
     assert api(world.admin).delete(f"studies/here/members/{member_id}/").status_code == 404
 
 
+def test_a_rater_and_an_invitation_of_another_study_are_not_there(api, world, elsewhere):
+    me = api(world.admin)
+    change = {"state": "paused", "reason": "x"}
+    assert me.patch(f"studies/here/raters/{elsewhere.rater.pseudonym}/", change).status_code == 404
+    assert me.delete(f"studies/here/invitations/{elsewhere.invitation.pk}/").status_code == 404
+
+
 # ── Invitations ──────────────────────────────────────────────────────────────
 
 
@@ -173,17 +160,26 @@ def test_only_admins_invite_others_who_run_the_study(api, world, role):
 
 
 @pytest.mark.parametrize(
-    ("body", "field"),
+    ("what", "body", "field"),
     [
-        ({}, "role"),
-        ({"role": "owner"}, "role"),
-        ({"role": "annotator", "max_uses": 0}, "max_uses"),
-        ({"role": "annotator", "days": 366}, "days"),
-        ({"role": "annotator", "email": "x@example.org"}, "email"),
+        ("rater", {"state": "paused"}, "reason"),
+        ("rater", {"state": "paused", "reason": " "}, "reason"),
+        ("rater", {"state": "gone", "reason": "x"}, "state"),
+        ("rater", {"reason": "x"}, "state"),
+        ("invitation", {}, "role"),
+        ("invitation", {"role": "owner"}, "role"),
+        ("invitation", {"role": "annotator", "max_uses": 0}, "max_uses"),
+        ("invitation", {"role": "annotator", "days": 366}, "days"),
+        ("invitation", {"role": "annotator", "email": "x@example.org"}, "email"),
     ],
 )
-def test_what_cannot_be_an_invitation_is_refused_with_the_field(api, world, body, field):
-    response = api(world.admin).post("studies/here/invitations/", body)
+def test_what_makes_no_invitation_or_change_of_a_rater_is_refused_with_the_field(
+    api, world, what, body, field
+):
+    if what == "rater":
+        response = api(world.researcher).patch(f"studies/here/raters/{world.rater.pseudonym}/", body)
+    else:
+        response = api(world.admin).post("studies/here/invitations/", body)
     assert response.status_code == 400
     assert [error["field"] for error in response.json()["errors"]] == [field]
 
@@ -202,8 +198,3 @@ def test_an_expired_invitation_is_listed_as_closed(api, world):
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     (row,) = api(world.admin).get("studies/here/invitations/").json()["results"]
     assert row["is_open"] is False
-
-
-def test_an_invitation_of_another_study_is_not_there(api, world, elsewhere):
-    path = f"studies/here/invitations/{elsewhere.invitation.pk}/"
-    assert api(world.admin).delete(path).status_code == 404

@@ -35,9 +35,11 @@ def table(folder: Path, *rows: dict) -> None:
     (folder / "metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def rows(folder: Path) -> list[dict]:
-    entries = folders.audio_folder_rows(folder)
-    return [entry if isinstance(entry, RowProblem) else entry[1] for entry in entries]
+def rows(folder: Path, read_rows=folders.audio_folder_rows) -> list:
+    return [entry if isinstance(entry, RowProblem) else entry[1] for entry in read_rows(folder)]
+
+
+data_set_rows = partial(rows, read_rows=folders.hugging_face_rows)
 
 
 def test_file_names_become_sounds_and_items(folder):
@@ -206,11 +208,6 @@ def readme(folder: Path, front_matter: str) -> None:
 def shard(folder: Path, name: str, *texts: str) -> Path:
     packed = [text.encode() for text in texts]
     return tables.write(folder / name, {"audio": tables.sounds(*packed), "text": list(texts)}, features=AUDIO)
-
-
-def data_set_rows(folder: Path) -> list:
-    entries = folders.hugging_face_rows(folder)
-    return [entry if isinstance(entry, RowProblem) else entry[1] for entry in entries]
 
 
 def items(folder: Path) -> list[tuple[str, str, str]]:

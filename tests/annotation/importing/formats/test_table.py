@@ -41,33 +41,33 @@ def jsonl(tmp_path: Path):
     return write
 
 
-def test_rows_about_one_answer_are_one_task(csv):
-    [record] = read(csv("i1,Q?,R,s1,Yes,ann,correctness,4,A,", "i1,Q?,R,s1,Yes,bob,correctness,5,,good"))
-    assert [(j.rater, j.answers[0].value, j.codes, j.comment) for j in record.judgments] == [
-        ("ann", 4.0, ("A",), ""),
-        ("bob", 5.0, (), "good"),
-    ]
-
-
-def test_a_row_without_an_answer_is_a_task_that_waits(csv):
-    [record] = read(csv("i1,Q?,R,s1,Yes,,,,,"))
-    assert record.judgments == []
-
-
-def test_without_a_rater_every_answer_is_somebody_elses(csv):
-    [record] = read(csv(*["i1,Q?,R,s1,Yes,,correctness,4,,"] * 3))
-    assert [j.key for j in record.judgments] == ["#0", "#1", "#2"]
-
-
-def test_codes_of_somebody_unnamed_stay_their_own(csv):
-    answers = ("correctness,4,,", ",,U,", "correctness,2,,")
-    [record] = read(csv(*(f"i1,Q?,R,s1,Yes,,{answer}" for answer in answers)))
-    assert [(len(j.answers), j.codes) for j in record.judgments] == [(1, ()), (0, ("U",)), (1, ())]
-
-
-def test_codes_alone_are_a_judgment(csv):
-    [record] = read(csv("i1,Q?,R,s1,Yes,ann,,,U E,"))
-    assert (record.judgments[0].codes, record.judgments[0].answers) == (("E", "U"), ())
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            ["ann,correctness,4,A,", "bob,correctness,5,,good"],
+            [("ann", [4.0], ("A",), ""), ("bob", [5.0], (), "good")],
+        ),
+        ([",,,,"], []),
+        ([",correctness,4,,"] * 3, [(f"#{place}", [4.0], (), "") for place in range(3)]),
+        (
+            [",correctness,4,,", ",,,U,", ",correctness,2,,"],
+            [("#0", [4.0], (), ""), ("#1", [], ("U",), ""), ("#2", [2.0], (), "")],
+        ),
+        (["ann,,,U E,"], [("ann", [], ("E", "U"), "")]),
+    ],
+    ids=[
+        "rows about one answer are one task",
+        "a row without an answer is a task that waits",
+        "without a rater every answer is somebody else's",
+        "codes of somebody unnamed stay their own",
+        "codes alone are a judgment",
+    ],
+)
+def test_what_rows_say_of_an_answer_are_its_judgments(csv, rows, said):
+    [record] = read(csv(*(f"i1,Q?,R,s1,Yes,{row}" for row in rows)))
+    found = [(j.rater or j.key, [a.value for a in j.answers], j.codes, j.comment) for j in record.judgments]
+    assert found == said
 
 
 def test_columns_can_be_mapped_and_left_out(csv):
