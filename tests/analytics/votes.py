@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import F
 
 from annotation.models import Answer, Judgment, Question, Rater, Study, Task, TaskCandidate
+from annotation.rating import exclusions
 
 
 def vote(
@@ -54,3 +55,8 @@ def vote(
 
 def votes(task: Task, values: Sequence[float], **fields: Any) -> list[Judgment]:
     return [vote(task, value, **fields) for value in values]
+
+
+def exclude(judgment: Judgment, reason: str = "careless") -> None:
+    chosen = Judgment.objects.filter(pk=judgment.pk)
+    exclusions.exclude_or_restore(chosen, study=judgment.study, action="exclude", reason=reason, actor=None)

@@ -13,12 +13,11 @@ from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.value_counts import histogram, histograms, unit_counts_by_prompt
 from analytics.reports.agreement import votes_for_agreement
 from annotation.models import Answer, Assignment, Judgment, Study, Task
-from annotation.rating import exclusions
 from annotation.rating.rules import stopping
 from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale, side
-from tests.analytics.votes import vote, votes
+from tests.analytics.votes import exclude, vote, votes
 
 pytestmark = pytest.mark.django_db
 
@@ -50,10 +49,7 @@ def test_only_standing_judgments_count(study):
     vote(task, 3)
     vote(task, 5, surplus=True)
     vote(task, 4, effective=False)
-    out = vote(task, 1)
-    exclusions.exclude_or_restore(
-        Judgment.objects.filter(pk=out.pk), study=study, action="exclude", reason="careless", actor=None
-    )
+    exclude(vote(task, 1))
     assert counted(study) == [({3.0: 1}, 1)]
 
 
@@ -252,9 +248,7 @@ def test_agreement_rests_on_the_first_votes_where_more_are_asked_for_while_they_
     for name, choices in (("agreed", [1, 1]), ("differed", [1, 2, 2, 2]), ("excluded", [2, 1, 1])):
         task = factories.comparison_task(study, name, overlap=9)
         said = [vote(task, question="alignment", choice=choice) for choice in choices]
-    exclusions.exclude_or_restore(
-        Judgment.objects.filter(pk=said[0].pk), study=study, action="exclude", reason="careless", actor=None
-    )
+    exclude(said[0])
     assert counted(study, "alignment") == [({1.0: 1, 2.0: 1}, 1), ({1.0: 2}, 2)]
     (question,) = [asked for asked in measured_questions(study) if asked.key == "alignment"]
     by_prompt = unit_counts_by_prompt(question).counted.rows

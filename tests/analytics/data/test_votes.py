@@ -22,11 +22,10 @@ from analytics.reports.sections.material import ReportSettings
 from analytics.reports.study_report import study_report
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Item, Judgment, Study, Task
-from annotation.rating import exclusions
 from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale
-from tests.analytics.votes import vote, votes
+from tests.analytics.votes import exclude, vote, votes
 
 pytestmark = pytest.mark.django_db
 
@@ -41,18 +40,13 @@ def asked(study: Study, key: str = "correctness") -> MeasuredQuestion:
     return question
 
 
-def exclude(judgment: Judgment, reason: str) -> None:
-    chosen = Judgment.objects.filter(pk=judgment.pk)
-    exclusions.exclude_or_restore(chosen, study=judgment.study, action="exclude", reason=reason, actor=None)
-
-
 def test_the_counted_votes_are_those_that_frames_count(study):
     known = factories.rater(study)
     for name, values in (("a", [1, 2]), ("b", [4]), ("c", [5, 5, 3])):
         task = factories.rating_task(study, name)
         vote(task, values[0], rater=known)
         votes(task, values[1:])
-        exclude(vote(task, 1), "careless")
+        exclude(vote(task, 1))
         vote(task, 2, surplus=True)
         vote(task, 2, effective=False)
         vote(task, 2, origin=Judgment.Origin.EXPERT)
@@ -119,7 +113,7 @@ def test_one_rating_of_several_candidates_together_is_about_no_system(study):
 def test_excluded_votes_are_there_and_say_by_what(study):
     task = factories.rating_task(study, "a")
     vote(task, 1)
-    exclude(vote(task, 2), "careless")
+    exclude(vote(task, 2))
     exclude(vote(task, 3), "item_withdrawn")
     found = data_votes.load_votes(asked(study))
     assert dict(zip(found.value, found.status, strict=True)) == {

@@ -37,7 +37,7 @@ from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale, side
 from tests.analytics.reviewed import Reviewed, next_version, reviewed
-from tests.analytics.votes import vote
+from tests.analytics.votes import exclude, vote
 from tests.annotation.importing.answers import comparison, rating
 
 pytestmark = pytest.mark.django_db
@@ -175,8 +175,7 @@ def test_an_unnamed_rater_is_empty_and_an_imported_one_is_a_pseudonym():
 
 
 def test_marks_tell_which_judgments_count(rated):
-    excluded = Judgment.objects.all()
-    exclusions.exclude_or_restore(excluded, study=rated, action="exclude", reason="careless", actor=None)
+    exclude(Judgment.objects.get())
     vote(Task.objects.get(), 2, surplus=True)
     first, second = judgment_records(rated)
     assert (first["effective"], first["excluded"], first["exclusion_reason"]) == (True, True, "careless")
@@ -235,10 +234,7 @@ def test_a_batch_takes_three_queries_and_one_more_when_something_is_excluded(dja
     # the anonymised said.
     with django_assert_num_queries(7):
         assert len(list(judgment_records(study))) == 9
-    exclusions.exclude_or_restore(
-        Judgment.objects.filter(pk=Judgment.objects.first().pk),
-        study=study, action="exclude", reason="careless", actor=None,
-    )  # fmt: skip
+    exclude(Judgment.objects.first())
     with django_assert_num_queries(8):
         list(judgment_records(study))
 

@@ -27,11 +27,10 @@ from annotation.models import (
     TaskCandidate,
     User,
 )
-from annotation.rating import exclusions
 from scoring.models import Score, Scorer
 from tests import factories
 from tests.analytics.datasets.released import contents
-from tests.analytics.votes import vote
+from tests.analytics.votes import exclude, vote
 
 pytestmark = pytest.mark.django_db
 
@@ -116,10 +115,7 @@ class TestWhoseVotes:
     def test_excluded_judgments_and_surplus_ones_are_absent(self, compared, tmp_path):
         task = compared.tasks.first()
         vote(task, question="alignment", choice=1, surplus=True)
-        exclusions.exclude_or_restore(
-            Judgment.objects.filter(task=task, rater=compared.raters.first()),
-            study=compared, action="exclude", reason="careless", actor=None,
-        )  # fmt: skip
+        exclude(Judgment.objects.get(task=task, rater=compared.raters.first()))
         n_votes = {row["id"]: row["n_votes"] for row in made(compared, tmp_path / "out")}
         assert n_votes.pop(task.external_id) == 2
         assert set(n_votes.values()) == {3}
@@ -179,9 +175,7 @@ class TestTexts:
             item_version=again, system=study.systems.get(), text="A bell."
         )
         factories.TaskCandidate.objects.create(task=new, slot=0, candidate=said)
-        exclusions.exclude_or_restore(
-            Judgment.objects.filter(pk=before.pk), study=study, action="exclude", reason="item_corrected", actor=None
-        )  # fmt: skip
+        exclude(before, "item_corrected")
         vote(new, 5)
         vote(factories.rating_task(study, "fine"), 3)
         return study

@@ -29,7 +29,7 @@ from annotation.rating import exclusions, judgments, leases, stopping
 from annotation.rating.rules.stopping import Stopping, Votes
 from annotation.studies import protocols
 from tests import factories
-from tests.analytics.votes import vote, votes
+from tests.analytics.votes import exclude, vote, votes
 from tests.annotation.importing.answers import rating
 from tests.factories import NOTHING_TO_HEAR, StudyFactory, comparison_task
 
@@ -69,21 +69,11 @@ def test_refresh_does_nothing_while_nothing_has_changed(study):
     assert figures.current_figures(study) == before
 
 
-def _exclude(study: Study) -> None:
-    exclusions.exclude_or_restore(
-        Judgment.objects.filter(pk=Judgment.objects.first().pk),
-        study=study,
-        action="exclude",
-        reason="careless",
-        actor=None,
-    )
-
-
 @pytest.mark.parametrize(
     "change",
     [
         rate,
-        _exclude,
+        lambda study: exclude(Judgment.objects.first()),
         lambda study: vote(Task.objects.get(study=study, external_id="a"), 4),
         lambda study: protocols.add_protocol_version(study, preset="orca", actor=None),
         lambda study: factories.rating_task(study, "another"),
@@ -99,7 +89,7 @@ def test_whatever_changes_a_figure_makes_it_due(study, change):
 
 
 def test_a_restored_judgment_makes_it_due_again(study):
-    _exclude(study)
+    exclude(Judgment.objects.first())
     figures.recompute_figures(study.pk)
     StudyFigure.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     excluded = Judgment.objects.filter(study=study, excluded=True)

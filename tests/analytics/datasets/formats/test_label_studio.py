@@ -16,9 +16,10 @@ from annotation.importing import import_jobs, options
 from annotation.jobs import jobs
 from annotation.models import Clip, Judgment, Study
 from annotation.protocols import preset
-from annotation.rating import exclusions, judgments, leases
+from annotation.rating import judgments, leases
 from annotation.rating.judgments import Submission
 from tests import factories, presets
+from tests.analytics.votes import exclude
 from tests.annotation.importing.formats import sounds
 
 pytestmark = pytest.mark.django_db
@@ -103,11 +104,7 @@ def test_raters_see_no_system_and_nobody_sees_an_address(tmp_path):
 
 def test_what_does_not_count_is_left_out(tmp_path):
     study = rated("cmi-pref", tmp_path / "in")
-    left = Judgment.objects.filter(study=study).order_by("pk")[:1]
-    exclusions.exclude_or_restore(
-        Judgment.objects.filter(pk=left[0].pk),
-        study=study, action="exclude", reason="careless", comment="", actor=None,
-    )  # fmt: skip
+    exclude(Judgment.objects.filter(study=study).earliest("pk"))
     tasks = written(study, tmp_path / "out")
     names = {annotation["unique_id"] for task in tasks for annotation in task["annotations"]}
     assert names == {str(one.client_id) for one in Judgment.objects.filter(study=study, excluded=False)}
