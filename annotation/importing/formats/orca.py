@@ -178,6 +178,9 @@ def _judgments(entry: _Entry, protocol: Protocol) -> list[JudgmentRecord]:
 
 def _feedback(entry: _Entry, field: str, feedback: Any, protocol: Protocol) -> tuple[tuple[str, ...], str]:
     """Codes, and the remarks beside them; what looks like a code but is none is reported."""
+    if not isinstance(feedback, str | list | None):
+        entry.report(field, f"is {feedback!r}", "Give a list of codes and remarks, or null.")
+        return (), ""
     parts = [feedback] if isinstance(feedback, str) else [str(part) for part in feedback or []]
     parts = [part.strip() for part in parts if part.strip()]
     codes = {part.upper() for part in parts} & set(protocol.code_keys)

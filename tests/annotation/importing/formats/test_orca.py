@@ -74,6 +74,7 @@ def test_a_folder_is_all_its_files_of_either_generation(orca_file, lines, tmp_pa
         ({"ratings": [4, 2.5]}, "ratings[1]"),
         ({"ratings": [True, 5]}, "ratings[0]"),
         ({"feedback": [None, ["z"]]}, "feedback[1]"),
+        ({"feedback": [None, 3]}, "feedback[1]"),
         ({"feedback": [None]}, "feedback"),
         ({"ratings": "45"}, "feedback"),
         ({"question": 7}, "question"),
