@@ -10,18 +10,12 @@ from django.utils import timezone
 from scoring import tasks
 from scoring.models import ScoringRun
 from scoring.runs import claims, loaded_metric, scoring_runs, worker
-from tests.scoring.doubles import WordCount, register
+from tests.scoring.doubles import WordCount
+from tests.scoring.runs.conftest import _word_count
 from tests.scoring.studies import study_of
 
+__all__ = ["_word_count"]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _word_count(monkeypatch):
-    loaded_metric.unload()
-    register(monkeypatch)
-    yield
-    loaded_metric.unload()
 
 
 @pytest.fixture

@@ -3,15 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import torch
 
 from scoring.backbones.loading import pretrained
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    """Threads cost tiny models more than they give, the more so beside the other workers of the test run."""
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,8 +17,8 @@ from scoring.files.source import Row
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, SetupError
 from scoring.metrics.registry import Reads, Runtime, open_metric
 from tests.annotation.audio.recordings import sine, write_wav
+from tests.scoring.checkpoints import tiny_clap
 from tests.scoring.doubles import WordCount
-from tests.scoring.tiny_clap import tiny_clap
 
 TEXTS = ["one", "one two", "one two three", "1 2 3 4", "1 2 3 4 5", "1 2 3 4 5 6"]
 

@@ -14,7 +14,7 @@ from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Metric, Sound
 from scoring.metrics.registry import OptionError, Runtime, open_metric, validate_options
 from tests.annotation.audio.recordings import RATE, sine, write_wav
-from tests.scoring.tiny_clap import tiny_clap
+from tests.scoring.checkpoints import tiny_clap
 
 
 @pytest.fixture(scope="module")

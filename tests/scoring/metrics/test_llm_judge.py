@@ -3,22 +3,76 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.backbones.contract import GeneratedText
+from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
 from scoring.metrics import llm_judge, registry
 from scoring.metrics.batching import score_batch
-from scoring.metrics.contract import Example, ExampleError
+from scoring.metrics.contract import Example, ExampleError, Sound
 from scoring.metrics.llm_judge import PROMPT_RULES, AnswerFormat, check_prompts, parse_answer
 from scoring.metrics.registry import OptionError, Runtime, open_metric
 from scoring.prompts import PromptError, parse, shipped
 from tests.scoring.checkpoints import tiny_qwen_omni
-from tests.scoring.metrics.writers import Writer, single, sound, two_sounds, two_texts
-from tests.scoring.sounds import sound as noise
+from tests.scoring.sounds import sound
+
+
+class Writer:
+    """Writes `says(sounds' hashes, question)`; remembers each question with its system prompt in `asked`."""
+
+    def __init__(
+        self, says: Callable[[tuple[str, ...], str], str | GeneratedText | Exception], name: str = "writer"
+    ) -> None:
+        self.says = says
+        self.identity: Mapping[str, Any] = {"backbone": name}
+        self.asked: list[tuple[tuple[str, ...], str, str]] = []
+        self.prepared: list[str] = []
+
+    def prepare(self, sounds: Sequence[Sound]) -> None:
+        self.prepared += [sound.sha256 for sound in sounds]
+
+    def answer_logprobs(
+        self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
+    ) -> list[Sequence[YesNoLogProbs] | Exception]:
+        raise AssertionError("nothing here reads log-probabilities")
+
+    def generate(
+        self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
+    ) -> list[Sequence[GeneratedText] | Exception]:
+        assert max_new_tokens == 512
+        return [self._one(hearing, system) for hearing in hearings]
+
+    def _one(self, hearing: Hearing, system: str) -> Sequence[GeneratedText] | Exception:
+        heard = tuple(sound.sha256 for sound in hearing.sounds)
+        said = []
+        for question in hearing.questions:
+            self.asked.append((heard, question, system))
+            said.append(self.says(heard, question))
+        fault = next((one for one in said if isinstance(one, Exception)), None)
+        return fault or [one if isinstance(one, GeneratedText) else GeneratedText(str(one)) for one in said]
+
+
+def named(name: str) -> Sound:
+    return Sound(name, Path(f"{name}.wav"), 1.0)
+
+
+def single(key: int, name: str, text: str) -> Example:
+    return Example(key, (named(name),), (text,))
+
+
+def two_sounds(key: int, first: str, second: str, text: str) -> Example:
+    return Example(key, (named(first), named(second)), (text,))
+
+
+def two_texts(key: int, name: str, first: str, second: str) -> Example:
+    return Example(key, (named(name),), (first, second))
+
 
 SCORE = PROMPT_RULES["prompting"]["relate"].answer
 MATCH = PROMPT_RULES["prompting"]["two-sounds"].answer
@@ -270,7 +324,7 @@ def test_faults_of_either_stage_stay_with_their_rows(opened):
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(
     ("example", "code"),
-    [(Example(1, (), ("text",)), "no_sound"), (Example(1, (sound("a"),), ()), "no_text")],
+    [(Example(1, (), ("text",)), "no_sound"), (Example(1, (named("a"),), ()), "no_text")],
 )
 def test_an_example_without_its_parts_is_told_so_and_nothing_is_asked(opened, name, example, code):
     metric, writer = opened(captions_then("Score: 1"), name)
@@ -363,7 +417,7 @@ def test_a_model_on_this_machine_that_babbles_leaves_faults_that_show_it(
     name, checkpoint, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(llm_judge, "MAX_NEW_TOKENS", 8)
-    heard = tuple(noise(tmp_path, seconds=0.5, seed=seed) for seed in (1, 2))
+    heard = tuple(sound(tmp_path, seconds=0.5, seed=seed) for seed in (1, 2))
     metric = open_metric(name, {"backbone": checkpoint}, Runtime(tmp_path / "cache", 10_000_000, "cpu"))
     parts = heard if name.endswith("pairs") else heard[:1]
     outcomes = score_batch(metric, [Example(1, parts, ("rain",)), Example(2, parts, ("wind",))])

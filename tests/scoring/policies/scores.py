@@ -7,8 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from annotation.models import Job, Study, Task
+from annotation.rating import task_selection
 from annotation.review import settings
 from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.policies import priorities
 
 
 def scored_by(study: Study, key: str, digest: str = "", **config: Any) -> Scorer:
@@ -49,3 +51,10 @@ def flag_conflicts(study: Study, scorer: str, **values: Any) -> Study:
     rule = {"on": True, "scorer": scorer, **values}
     flags = {**{key: {"on": False} for key in others}, "model_conflict": rule}
     return settings.change_review_settings(study, actor=None, flags=flags)
+
+
+def by(study: Study, scorer: str = "", **weights: float) -> dict[str, float]:
+    """The priorities of the open tasks under these weights, all others zero."""
+    none = {"uncertainty": 0.0, "disagreement": 0.0, "coverage": 0.0}
+    priorities.refresh(task_selection.set_ordering(study, actor=None, scorer=scorer, **{**none, **weights}))
+    return dict(study.tasks.filter(wants_more=True).values_list("external_id", "priority"))

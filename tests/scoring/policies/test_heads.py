@@ -11,22 +11,15 @@ from analytics.data.votes import load_votes as read
 from analytics.training.examples import music_examples
 from annotation.errors import InvalidInput
 from annotation.models import CaseReason, Study
-from annotation.rating import task_selection
 from annotation.review import flagging
 from annotation.studies.protocols import add_protocol_version
-from scoring.policies import hints, priorities
+from scoring.policies import hints
 from tests import factories
 from tests.analytics.votes import vote
 from tests.annotation.rating.rules import protocols
-from tests.scoring.policies.scores import flag_conflicts, score, scored_by, version_of
+from tests.scoring.policies.scores import by, flag_conflicts, score, scored_by, version_of
 
 pytestmark = pytest.mark.django_db
-
-
-def by(study: Study, scorer: str = "cmi-rm", **weights: float) -> dict[str, float]:
-    none = {"uncertainty": 0.0, "disagreement": 0.0, "coverage": 0.0}
-    priorities.refresh(task_selection.set_ordering(study, actor=None, scorer=scorer, **{**none, **weights}))
-    return dict(study.tasks.values_list("external_id", "priority"))
 
 
 def conflicts(study: Study, scorer: str = "cmi-rm", **rule) -> dict[str, dict]:
@@ -53,12 +46,12 @@ class TestOverallPreferences:
         assert [list(one.example.votes) for one in said] == [["musicality"]]
 
     def test_tasks_are_ordered_by_how_sure_of_them_the_model_is(self, study, tasks):
-        assert by(study, uncertainty=1) == {"a": 0.0, "b": 1.0, "c": 0.5}
+        assert by(study, "cmi-rm", uncertainty=1) == {"a": 0.0, "b": 1.0, "c": 0.5}
 
     def test_tasks_are_ordered_by_how_far_from_the_model_their_votes_are(self, study, tasks):
         for task in tasks:
             vote(task, question="overall", choice=2)
-        assert by(study, disagreement=1) == {"a": 1.0, "b": 0.5, "c": 0.0}
+        assert by(study, "cmi-rm", disagreement=1) == {"a": 1.0, "b": 0.5, "c": 0.0}
 
     def test_votes_against_the_model_are_a_conflict(self, study, tasks):
         for task in tasks:
@@ -92,7 +85,7 @@ class TestRatingsOfOtherNames:
 
     def test_tasks_are_ordered_by_how_far_from_the_model_their_ratings_are(self, study):
         self.rated(study)
-        found = by(study, disagreement=1)
+        found = by(study, "cmi-rm", disagreement=1)
         assert max(found, key=lambda name: found[name]) == "item-23"
 
     def test_ratings_against_the_model_are_a_conflict(self, study):

@@ -13,16 +13,9 @@ from scoring.models import LearnedModel
 from scoring.policies import priorities
 from tests import factories
 from tests.analytics.votes import vote
-from tests.scoring.policies.scores import score, score_pair, scored_by, version_of
+from tests.scoring.policies.scores import by, score, score_pair, scored_by, version_of
 
 pytestmark = pytest.mark.django_db
-
-
-def by(study: Study, scorer: str = "", **weights: float) -> dict[str, float]:
-    """The priorities of the open tasks under these weights, all others zero."""
-    none = {"uncertainty": 0.0, "disagreement": 0.0, "coverage": 0.0}
-    priorities.refresh(task_selection.set_ordering(study, actor=None, scorer=scorer, **{**none, **weights}))
-    return dict(study.tasks.filter(wants_more=True).values_list("external_id", "priority"))
 
 
 def order(found: dict[str, float]) -> list[str]:

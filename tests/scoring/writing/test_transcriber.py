@@ -11,8 +11,8 @@ from scoring.metrics.registry import Runtime
 from scoring.writing.contract import WritingRequest
 from scoring.writing.text_writer import open_writer
 from scoring.writing.transcriber import RATE
+from tests.scoring.checkpoints import tiny_whisper
 from tests.scoring.sounds import sound
-from tests.scoring.tiny_whisper import tiny_whisper
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from scoring.backbones.clap.embeddings import MAX_TOKENS, Clap, log_mel, windows
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 from tests.annotation.audio.recordings import RATE, encode
-from tests.scoring.tiny_clap import laion_state, tiny_clap, tiny_clap_model, tiny_roberta_tokenizer
+from tests.scoring.checkpoints import laion_state, tiny_clap, tiny_clap_model, tiny_roberta_tokenizer
 
 CPU = torch.device("cpu")
 SIZE = 10 * RATE

@@ -14,7 +14,7 @@ from transformers import ClapModel
 
 from scoring.backbones.clap.checkpoints import LAION_CHECKPOINTS, laion_file, load_laion
 from scoring.metrics.contract import SetupError
-from tests.scoring.tiny_clap import laion_state, tiny_clap_model
+from tests.scoring.checkpoints import laion_state, tiny_clap_model
 
 
 @pytest.fixture(scope="module")

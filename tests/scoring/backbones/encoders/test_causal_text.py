@@ -23,7 +23,7 @@ from scoring.backbones.encoders.contract import TextFields
 from scoring.backbones.loading.checkpoints import find_checkpoint
 from scoring.metrics.contract import ExampleError, SetupError
 from scoring.training.contract import RatedAnswer
-from tests.scoring.tiny_causal import tiny_gemma3, tiny_gemma3_with_eyes, tiny_llama, tiny_olmo2
+from tests.scoring.checkpoints import tiny_gemma3, tiny_gemma3_with_eyes, tiny_llama, tiny_olmo2
 
 MAKERS = {
     "llama": tiny_llama,

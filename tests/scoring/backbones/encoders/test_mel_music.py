@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import wave
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +33,7 @@ from scoring.backbones.encoders.mel_features import (
 from scoring.backbones.encoders.mel_music import FACT_WIDTH, WORD_WIDTH, MelMusic, tokens_of
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.metrics.contract import ExampleError, Sound
+from tests.annotation.audio.recordings import write_wav
 
 FACTS = slice(-WORD_WIDTH - FACT_WIDTH, -WORD_WIDTH)
 
@@ -51,12 +51,8 @@ def tune(*, rate: int, seconds: float = 4.0, bpm: float = 120.0, seed: int = 0) 
 
 
 def stored(path: Path, samples: np.ndarray, *, rate: int, channels: int = 1, gain: float = 0.5) -> Sound:
-    pcm = np.repeat((samples / np.abs(samples).max() * gain * 32_000)[:, None], channels, axis=1)
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(channels)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes(pcm.astype("<i2").tobytes())
+    pcm = np.tile((samples / np.abs(samples).max() * gain * 32_000).astype(np.int32), (channels, 1))
+    write_wav(path, pcm, rate=rate)
     return Sound(path.stem, path, len(samples) / rate)
 
 

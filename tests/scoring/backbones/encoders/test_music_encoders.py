@@ -23,9 +23,9 @@ from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.backbones.loading.sounds import decode, decode_start
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 from scoring.metrics.registry import OptionError, Runtime
+from tests.scoring.checkpoints import tiny_clap
 from tests.scoring.cmi_rm_doubles import Loudness
 from tests.scoring.sounds import sound
-from tests.scoring.tiny_clap import tiny_clap
 
 CPU = torch.device("cpu")
 

@@ -22,6 +22,7 @@ from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, ExampleError, SetupError, Sound
 from scoring.metrics.registry import Runtime, open_metric
 from scoring.prompts import fill, shipped
+from tests.annotation.audio.recordings import write_wav
 from tests.scoring.openai_double import OpenAIDouble, answer, logprobs
 
 SYSTEM = "Answer with yes or no."
@@ -33,10 +34,7 @@ ANY_CASE = AnswerTokens(("Yes", "yes"), ("No", "no"))
 
 def tone(path: Path, pitch: int) -> Sound:
     samples = np.sin(2 * np.pi * pitch * np.arange(RATE // 2) / RATE) * 0.3
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, RATE, 0, "NONE", ""))
-        file.writeframes((samples * 32767).astype("<i2").tobytes())
-    return Sound(f"{pitch:064}", path, 0.5)
+    return Sound(f"{pitch:064}", write_wav(path, samples[None], rate=RATE), 0.5)
 
 
 def opened(server: OpenAIDouble):

@@ -21,10 +21,10 @@ from scoring.metrics.cmi_rm.model import CmiRm
 from scoring.metrics.cmi_rm.scorer import CmiRmScore, open_checkpoint, spans_of
 from scoring.metrics.contract import Example, Metric, Outcome, SetupError, Sound
 from scoring.metrics.registry import OptionError, Runtime, open_metric, validate_options
+from tests.scoring.checkpoints import tiny_clap
 from tests.scoring.cmi_rm_doubles import Loudness, edited, small_cmi_rm
 from tests.scoring.cmi_rm_files import WIDTH, released_weights, write_released
 from tests.scoring.sounds import sound
-from tests.scoring.tiny_clap import tiny_clap
 
 Opens = Callable[..., Metric]
 Clip = Callable[[int, float], Sound]

@@ -17,7 +17,7 @@ from scoring.metrics.contract import Example
 from scoring.metrics.registry import OptionError, open_metric
 from scoring.training.contract import RatedAnswer, Split, TrainedModel, TrainingError
 from scoring.training.orca.recipe import train
-from tests.scoring.tiny_causal import tiny_gemma3, tiny_llama
+from tests.scoring.checkpoints import tiny_gemma3, tiny_llama
 from tests.scoring.training.answers import Points, options, runtime, votes
 
 pytestmark = pytest.mark.usefixtures("_tiny_built_in")

@@ -1,4 +1,4 @@
-"""Folders of candidates: two ways to say what was made for which prompt, and what is wrong with either."""
+"""Best of N: two ways to say what was made for which prompt, what is wrong with either, and which one is chosen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.errors import InvalidInput
-from scoring.files.best_of_n import read_groups
+from scoring.files.best_of_n import best_of_first, criterion, ranks, read_groups
 
 
 def touch(path: Path, text: str = "") -> Path:
@@ -119,3 +119,27 @@ def test_an_empty_prompt_is_one_where_no_text_is_needed(tmp_path: Path) -> None:
     touch(tmp_path / "any" / "a.wav")
     assert read_groups(tmp_path, needs_text=False)[0].prompt == ""
     assert "any, prompt: is empty" in said_of(tmp_path, needs_text=True)
+
+
+# The choice: the mean of the outputs, the first N, the first of equals.
+
+
+def test_the_criterion_is_the_mean_of_alignment_and_musicality() -> None:
+    readings = {"alignment": 1.0, "musicality": -0.5}
+    assert criterion(readings) == 0.25
+    assert criterion(readings, ["musicality"]) == -0.5
+    with pytest.raises(InvalidInput, match="no output 'beauty'; it has alignment, musicality"):
+        criterion(readings, ["beauty"])
+
+
+def test_a_main_output_stands_alone() -> None:
+    assert criterion({"value": 0.7, "variance": 9.0}) == 0.7
+
+
+@pytest.mark.parametrize(("n", "place"), [(1, None), (2, 1), (3, 1), (4, 3), (10, 3)])
+def test_the_best_of_n_is_among_the_first_n(n: int, place: int | None) -> None:
+    assert best_of_first([None, 0.5, 0.5, 2.0], n) == place
+
+
+def test_ranks_leave_out_what_has_no_value() -> None:
+    assert ranks([0.5, None, 2.0, 0.5]) == [2, None, 1, 3]
