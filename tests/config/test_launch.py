@@ -58,6 +58,13 @@ def _line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
+def _refused(process: subprocess.Popen[str]) -> str:
+    """What a launcher said that served nothing."""
+    output, told = process.communicate()
+    assert (process.returncode, output) == (1, "")
+    return told
+
+
 def _everything_of(home: Path) -> list[psutil.Process]:
     """Every process that works for this home, whoever its parent is."""
 
@@ -104,10 +111,8 @@ def _check_it_answers(port: int) -> None:
 
 
 def _check_a_second_is_refused(launch: Launch, home: Path, port: int, first: subprocess.Popen[str]) -> None:
-    second = launch()
-    output, told = second.communicate()
-    assert (second.returncode, output) == (1, "")
-    assert f"Concord already runs from {home}: process {first.pid}, http://127.0.0.1:{port}/." in told
+    told = f"Concord already runs from {home}: process {first.pid}, http://127.0.0.1:{port}/."
+    assert told in _refused(launch())
     assert first.poll() is None
 
 
@@ -139,9 +144,7 @@ def test_a_port_in_use_is_refused_before_anything_starts(launch: Launch, home: P
     with socket.socket() as other:
         other.bind(("127.0.0.1", port))
         other.listen()
-        process = launch()
-        output, told = process.communicate()
-    assert (process.returncode, output) == (1, "")
+        told = _refused(launch())
     assert re.fullmatch(
         rf"Port {port} cannot be used: .*\. Choose another, for example: ./run --port \d+\n", told
     )
@@ -149,17 +152,13 @@ def test_a_port_in_use_is_refused_before_anything_starts(launch: Launch, home: P
 
 
 def test_a_database_that_does_not_answer_is_named(launch: Launch) -> None:
-    process = launch(DATABASE_URL="postgresql://nobody@127.0.0.1:1/concord")
-    output, told = process.communicate()
-    assert (process.returncode, output) == (1, "")
+    told = _refused(launch(DATABASE_URL="postgresql://nobody@127.0.0.1:1/concord"))
     assert "DATABASE_URL: no database answers there." in told
     assert "Traceback" not in told
 
 
 def test_a_server_that_cannot_start_ends_the_launcher_with_its_log(launch: Launch, home: Path) -> None:
-    process = launch(CONCORD_HOSTS="", CONCORD_CLIP_MAX_MINUTES="many")
-    output, told = process.communicate()
-    assert (process.returncode, output) == (1, "")
+    told = _refused(launch(CONCORD_HOSTS="", CONCORD_CLIP_MAX_MINUTES="many"))
     assert "CONCORD_CLIP_MAX_MINUTES: 'many' is not a whole number from 1 to 600" in told
     assert _everything_of(home) == []
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from django.utils import timezone
 
-from annotation.models import CaseReason, Judgment
+from annotation.models import CaseReason, Judgment, Task
 from annotation.review import flagging
 from annotation.review.flag_rules import FlagRules
 from annotation.review.labels import evidence_lines
@@ -26,6 +26,13 @@ def rate(study, scorer: Scorer, name: str, given: tuple[float, ...], value: floa
     score(scorer, task, **{output: (value,)})
 
 
+def compared(study, name: str, given: tuple[int, ...]) -> Task:
+    """Two clips with these votes, on alignment."""
+    task = factories.comparison_task(study, name)
+    votes(task, *given)
+    return task
+
+
 def evidence(name: str) -> dict:
     return CaseReason.objects.get(case__item__external_id=name).evidence
 
@@ -33,6 +40,11 @@ def evidence(name: str) -> dict:
 @pytest.fixture
 def study():
     return factories.StudyFactory(overlap=2)
+
+
+@pytest.fixture
+def pairs():
+    return factories.StudyFactory(preset="cmi-pref", overlap=3)
 
 
 class TestRatings:
@@ -79,19 +91,8 @@ class TestRatings:
 
 
 class TestPairs:
-    @pytest.fixture
-    def study(self):
-        return factories.StudyFactory(preset="cmi-pref", overlap=3)
-
-    def compare(
-        self, study, scorer: Scorer, name: str, given: tuple[int, ...], value: float, *, swapped=False
-    ):
-        task = factories.comparison_task(study, name)
-        votes(task, *given)
-        score_pair(scorer, task, value, swapped=swapped)
-
-    def test_a_model_that_is_sure_of_the_other_side_than_most_raters_is_a_conflict(self, study):
-        scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.5)
+    def test_a_model_that_is_sure_of_the_other_side_than_most_raters_is_a_conflict(self, pairs):
+        scorer = scored_by(pairs, "aqascore-pairs", prefers_first_above=0.5)
         for name, given, value, swapped in (
             ("against", (1, 1, 2), 0.1, False),
             ("with", (1, 1, 2), 0.9, False),
@@ -99,45 +100,34 @@ class TestPairs:
             ("no majority", (1, 2), 0.0, False),
             ("swapped", (1, 1), 0.9, True),
         ):
-            self.compare(study, scorer, name, given, value, swapped=swapped)
-        flagging.apply_rules(flag_conflicts(study, "aqascore-pairs"), actor=None)
-        assert set(unresolved(study)) == {"against", "swapped"}
+            score_pair(scorer, compared(pairs, name, given), value, swapped=swapped)
+        flagging.apply_rules(flag_conflicts(pairs, "aqascore-pairs"), actor=None)
+        assert set(unresolved(pairs)) == {"against", "swapped"}
         found = evidence("against")
         assert (found["first"], found["second"], found["model_prefers"]) == (2, 1, 2)
         assert found["difference"] == pytest.approx(0.8)
 
-    def test_a_difference_is_undecided_at_nothing(self, study):
-        scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.0)
-        self.compare(study, scorer, "a", (1, 1), -0.6)
-        self.compare(study, scorer, "b", (2, 2), -0.6)
-        flagging.apply_rules(flag_conflicts(study, "aqascore-pairs"), actor=None)
-        assert set(unresolved(study)) == {"a"}
+    def test_a_difference_is_undecided_at_nothing(self, pairs):
+        scorer = scored_by(pairs, "aqascore-pairs", prefers_first_above=0.0)
+        score_pair(scorer, compared(pairs, "a", (1, 1)), -0.6)
+        score_pair(scorer, compared(pairs, "b", (2, 2)), -0.6)
+        flagging.apply_rules(flag_conflicts(pairs, "aqascore-pairs"), actor=None)
+        assert set(unresolved(pairs)) == {"a"}
 
 
 class TestDifferencesOfScores:
     """Of a scorer of single clips with an output per question: the difference of two is the log-odds of the first."""
 
-    @pytest.fixture
-    def study(self):
-        return factories.StudyFactory(preset="cmi-pref", overlap=3)
-
-    def compare(
-        self, study, scorer: Scorer, name: str, given: tuple[int, ...], **outputs: tuple[float, float]
-    ):
-        task = factories.comparison_task(study, name)
-        votes(task, *given)  # on alignment
-        score(scorer, task, **outputs)
-
-    def test_a_clear_difference_against_most_votes_is_a_conflict(self, study):
-        scorer = scored_by(study, "cmi-rm")
+    def test_a_clear_difference_against_most_votes_is_a_conflict(self, pairs):
+        scorer = scored_by(pairs, "cmi-rm")
         for name, given, alignment in (
             ("against", (1, 1, 2), (0.5, 2.5)), ("with", (1, 1, 2), (2.5, 0.5)),
             ("unsure", (1, 1, 2), (0.0, 1.0)), ("no majority", (1, 2), (0.0, 9.0)),
             ("the other way", (2, 2), (800.0, -800.0)),
         ):  # fmt: skip
-            self.compare(study, scorer, name, given, alignment=alignment, musicality=(0.0, 9.0))
-        flagging.apply_rules(flag_conflicts(study, "cmi-rm"), actor=None)
-        assert set(unresolved(study)) == {"against", "the other way"}
+            score(scorer, compared(pairs, name, given), alignment=alignment, musicality=(0.0, 9.0))
+        flagging.apply_rules(flag_conflicts(pairs, "cmi-rm"), actor=None)
+        assert set(unresolved(pairs)) == {"against", "the other way"}
         found = evidence("against")
         chance = 1 / (1 + math.exp(2.0))
         assert (found["question"], found["output"], found["how"]) == ("alignment", "alignment", "differences")
@@ -154,26 +144,26 @@ class TestDifferencesOfScores:
             ({"output": "alignment"}, True),
         ],
     )
-    def test_a_rule_may_name_the_question_and_the_output(self, study, values, conflicts):
-        scorer = scored_by(study, "cmi-rm")
-        self.compare(study, scorer, "one", (1, 1), alignment=(0.0, 5.0), musicality=(0.0, 5.0))
-        flagging.apply_rules(flag_conflicts(study, "cmi-rm", **values), actor=None)
-        assert bool(unresolved(study)) == conflicts
+    def test_a_rule_may_name_the_question_and_the_output(self, pairs, values, conflicts):
+        scorer = scored_by(pairs, "cmi-rm")
+        score(scorer, compared(pairs, "one", (1, 1)), alignment=(0.0, 5.0), musicality=(0.0, 5.0))
+        flagging.apply_rules(flag_conflicts(pairs, "cmi-rm", **values), actor=None)
+        assert bool(unresolved(pairs)) == conflicts
 
-    def test_the_promoted_version_counts_not_the_one_that_ran_last(self, study):
-        first = scored_by(study, "cmi-rm")
-        self.compare(study, first, "one", (1, 1), alignment=(0.0, 5.0))
-        scored_by(study, "cmi-rm", digest="later")
+    def test_the_promoted_version_counts_not_the_one_that_ran_last(self, pairs):
+        first = scored_by(pairs, "cmi-rm")
+        score(first, compared(pairs, "one", (1, 1)), alignment=(0.0, 5.0))
+        scored_by(pairs, "cmi-rm", digest="later")
         assert (
-            flagging.preview_rules(study, FlagRules.of(flag_conflicts(study, "cmi-rm").rules))[0].n_items == 0
+            flagging.preview_rules(pairs, FlagRules.of(flag_conflicts(pairs, "cmi-rm").rules))[0].n_items == 0
         )
-        version_of(study, first, promoted_at=timezone.now())
-        flagging.apply_rules(flag_conflicts(study, "cmi-rm"), actor=None)
-        assert set(unresolved(study)) == {"one"}
+        version_of(pairs, first, promoted_at=timezone.now())
+        flagging.apply_rules(flag_conflicts(pairs, "cmi-rm"), actor=None)
+        assert set(unresolved(pairs)) == {"one"}
 
-    def test_the_reason_can_be_read(self, study):
-        self.compare(study, scored_by(study, "cmi-rm"), "one", (1, 1), alignment=(0.0, 5.0))
-        flagging.apply_rules(flag_conflicts(study, "cmi-rm"), actor=None)
+    def test_the_reason_can_be_read(self, pairs):
+        score(scored_by(pairs, "cmi-rm"), compared(pairs, "one", (1, 1)), alignment=(0.0, 5.0))
+        flagging.apply_rules(flag_conflicts(pairs, "cmi-rm"), actor=None)
         read = {str(name): value for name, value in evidence_lines(evidence("one"))}
         assert (read["votes for the first"], read["votes for the second"]) == (2, 0)
         assert str(read["the model prefers"]) == "second"

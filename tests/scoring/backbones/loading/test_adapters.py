@@ -44,11 +44,15 @@ def test_every_weight_of_an_adapter_is_applied_under_the_names_of_its_time(think
     assert asked(think.parent, hearing) != pytest.approx(expected, abs=1e-2)
 
 
+def refused(think: Path, why: str) -> None:
+    with pytest.raises(SetupError, match=why):
+        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
+
+
 def test_an_adapter_of_another_model_is_refused(think):
     weights = think / "adapter_model.safetensors"
     save_file({f"{name}.x": tensor for name, tensor in load_file(weights).items()}, weights)
-    with pytest.raises(SetupError, match="does not fit its model"):
-        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
+    refused(think, "does not fit its model")
 
 
 # By family: how the parts were called in adapters made earlier, or of the whole model.
@@ -94,15 +98,13 @@ def test_every_family_answers_with_its_adapter_as_with_what_peft_merges(make, na
 def test_an_adapter_that_is_no_lora_is_to_be_merged_first(think):
     file = think / "adapter_config.json"
     file.write_text(json.dumps({"peft_type": "IA3", "target_modules": ["q_proj"], "feedforward_modules": []}))
-    with pytest.raises(SetupError, match=r"no LoRA\. Merge it into its base first"):
-        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
+    refused(think, r"no LoRA\. Merge it into its base first")
 
 
 def test_a_strength_that_is_for_no_part_is_refused(think):
     file = think / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"alpha_pattern": {"no.such.part": 3}}))
-    with pytest.raises(SetupError, match=r"no\.such\.part"):
-        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
+    refused(think, r"no\.such\.part")
 
 
 def _name(adapter: Path, base: Path, once: dict[str, str]) -> None:

@@ -20,6 +20,11 @@ def key(number: int) -> str:
     return f"{number:064x}"
 
 
+def put(cache: FeatureCache, *numbers: int) -> None:
+    for number in numbers:
+        cache.put("model", key(number), KILOBYTES_8)
+
+
 def entries(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.safetensors"))
 
@@ -78,7 +83,7 @@ def test_it_keeps_nothing_when_it_may_not(tmp_path: Path) -> None:
 def test_it_never_takes_more_than_its_limit(tmp_path: Path) -> None:
     cache = FeatureCache(tmp_path, limit_bytes=100_000)
     for number in range(40):
-        cache.put("model", key(number), KILOBYTES_8)
+        put(cache, number)
         assert on_disk(tmp_path) <= 100_000
     assert len(entries(tmp_path)) >= 9
 
@@ -86,10 +91,10 @@ def test_it_never_takes_more_than_its_limit(tmp_path: Path) -> None:
 def test_it_lets_go_of_what_was_used_longest_ago(tmp_path: Path) -> None:
     cache = FeatureCache(tmp_path, limit_bytes=4 * 8192)
     for number in range(4):
-        cache.put("model", key(number), KILOBYTES_8)
+        put(cache, number)
         age(tmp_path, number, seconds=100 - number)
     assert cache.get("model", key(0)) is not None
-    cache.put("model", key(4), KILOBYTES_8)
+    put(cache, 4)
     assert is_kept(tmp_path, 0)
     assert not is_kept(tmp_path, 1)
     assert is_kept(tmp_path, 4)
@@ -104,15 +109,13 @@ def test_it_counts_what_other_processes_put(tmp_path: Path) -> None:
 
 def test_putting_one_again_does_not_count_it_twice(tmp_path: Path) -> None:
     cache = FeatureCache(tmp_path, limit_bytes=4 * 8192)
-    cache.put("model", key(1), KILOBYTES_8)
-    for _ in range(20):
-        cache.put("model", key(2), KILOBYTES_8)
+    put(cache, 1, *[2] * 20)
     assert is_kept(tmp_path, 1)
 
 
 def test_one_too_large_for_the_limit_drives_nothing_out(tmp_path: Path) -> None:
     cache = FeatureCache(tmp_path, limit_bytes=20_000)
-    cache.put("model", key(1), KILOBYTES_8)
+    put(cache, 1)
     cache.put("model", key(2), {"x": torch.zeros(50_000)})
     assert is_kept(tmp_path, 1)
     assert not is_kept(tmp_path, 2)
@@ -123,8 +126,7 @@ def test_it_does_not_read_the_folder_for_every_put(tmp_path: Path, monkeypatch: 
     walk = os.walk
     monkeypatch.setattr(os, "walk", lambda top: scans.append(str(top)) or walk(top))
     cache = FeatureCache(tmp_path, limit_bytes=100 * 8192)
-    for number in range(150):
-        cache.put("model", key(number), KILOBYTES_8)
+    put(cache, *range(150))
     assert len(scans) <= 8
 
 
@@ -140,22 +142,19 @@ def test_a_torn_file_is_a_miss_and_is_removed(tmp_path: Path, kept: int) -> None
 
 def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
     cache = FeatureCache(tmp_path, limit_bytes=4 * 8192)
-    cache.put("model", key(0), KILOBYTES_8)
+    put(cache, 0)
     part = entries(tmp_path)[0].with_name(".x.safetensors.part")
     part.write_bytes(b"half")
-    for number in range(1, 6):
-        cache.put("model", key(number), KILOBYTES_8)
+    put(cache, *range(1, 6))
     assert not part.exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"what is this?"])
 def test_it_counts_again_when_its_sum_was_lost(tmp_path: Path, content: bytes) -> None:
     cache = FeatureCache(tmp_path, limit_bytes=100_000)
-    for number in range(12):
-        cache.put("model", key(number), KILOBYTES_8)
+    put(cache, *range(12))
     (tmp_path / "total").write_bytes(content)
-    for number in range(20, 32):
-        cache.put("model", key(number), KILOBYTES_8)
+    put(cache, *range(20, 32))
     assert on_disk(tmp_path) <= 100_000
 
 

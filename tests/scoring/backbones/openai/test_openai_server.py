@@ -34,7 +34,8 @@ ANY_CASE = AnswerTokens(("Yes", "yes"), ("No", "no"))
 
 def tone(path: Path, pitch: int) -> Sound:
     samples = np.sin(2 * np.pi * pitch * np.arange(RATE // 2) / RATE) * 0.3
-    return Sound(f"{pitch:064}", write_wav(path, samples[None], rate=RATE), 0.5)
+    write_wav(path, (samples * 32767).astype(np.int32)[None], rate=RATE)
+    return Sound(f"{pitch:064}", path, 0.5)
 
 
 def opened(server: OpenAIDouble):

@@ -1,5 +1,9 @@
+"""Two steps of a launch, each by itself: the home has one launcher at a time, and the demo comes once."""
+
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -8,14 +12,44 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from annotation.models import Study
-from config import launch
+from config import guardian, launch
 from config.processes import Failed, Supervisor
 
-pytestmark = pytest.mark.django_db
+
+def test_a_home_has_one_launcher_at_a_time(home: Path) -> None:
+    with (
+        launch.lock_home(home, address="http://127.0.0.1:8000/", pause=_never),
+        pytest.raises(launch.Failed, match=rf"process {os.getpid()}, http://127.0.0.1:8000/"),
+    ):
+        launch.lock_home(home, address="http://127.0.0.1:8001/", pause=_never)
 
 
-@pytest.fixture(autouse=True)
-def _same_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_is_free_once_its_launcher_has_ended(home: Path) -> None:
+    launch.lock_home(home, address="http://127.0.0.1:8000/", pause=_never).close()
+    launch.lock_home(home, address="http://127.0.0.1:8001/", pause=_never).close()
+    assert (home / "run.lock").read_text() == f"process {os.getpid()}, http://127.0.0.1:8001/\n"
+
+
+def test_it_waits_until_the_last_runs_children_are_gone(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    last_run = (home / guardian.LOCK).open("a")
+    fcntl.flock(last_run, fcntl.LOCK_EX)
+
+    launch.lock_home(home, address="http://127.0.0.1:8000/", pause=lambda _: last_run.close()).close()
+    assert last_run.closed
+    assert capsys.readouterr().err == "Waiting for the processes of an earlier run to end …\n"
+
+
+def _never(seconds: float) -> None:
+    raise AssertionError("there was nothing to wait for")
+
+
+# The demo, asked for once.
+
+
+@pytest.fixture
+def _same_transaction(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher asks over a connection of its own; here it sees what the test has written."""
 
     def ask(query: str, *parameters: str) -> bool:
@@ -27,7 +61,7 @@ def _same_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def supervisor() -> Mock:
+def supervisor(_same_transaction: None) -> Mock:
     return Mock(spec=Supervisor)
 
 
@@ -69,6 +103,7 @@ def test_production_gets_no_accounts_with_known_passwords(
     assert supervisor.complete.call_count == 0
 
 
+@pytest.mark.usefixtures("_same_transaction")
 def test_the_line_names_the_accounts_that_exist() -> None:
     assert "annotator@demo.example" not in launch.sign_in_hint()
     get_user_model().objects.create_user("admin@demo.example")
