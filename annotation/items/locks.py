@@ -65,13 +65,17 @@ def end_item_leases(item_id: int) -> None:
 
 def _lock_tasks_and_leases(task_ids: Collection[int], rater_id: int | None) -> list[UUID]:
     open_leases = _open_leases(task_ids, rater_id)
-    list(open_leases.select_for_update().order_by("pk").values_list("pk"))
+    _lock_leases(task_ids, rater_id)
     overlap.lock_tasks(task_ids)
     still_open = set(open_leases.values_list("pk", flat=True))
     at_hand = open_leases.select_for_update(skip_locked=True).values_list("pk", flat=True)
     if still_open - set(at_hand):
         raise _LeaseBeingAnswered
     return sorted(still_open)
+
+
+def _lock_leases(task_ids: Collection[int], rater_id: int | None) -> None:
+    list(_open_leases(task_ids, rater_id).select_for_update().order_by("pk").values_list("pk"))
 
 
 def _open_leases(task_ids: Collection[int], rater_id: int | None) -> QuerySet[Assignment]:
