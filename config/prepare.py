@@ -106,7 +106,7 @@ def migrate(*, only_if_new: bool = False) -> None:
         if not (only_if_new and _has_tables(connection)):
             from config.checks import check_migration_history
 
-            if faults := check_migration_history(databases=["default"]):
+            if faults := check_migration_history(None, databases=["default"]):
                 sys.exit("\n".join(f"{fault.msg} {fault.hint}" for fault in faults))
             verbosity = 0 if only_if_new else 1
             call_command("migrate", interactive=False, verbosity=verbosity, stdout=sys.stderr)
