@@ -1,4 +1,4 @@
-"""What the review desk's pages call things: the fields of an item, why one was corrected, what a rule measured."""
+"""Labels of the review desk's pages: fields of an item, reasons of corrections, evidence of flag rules."""
 
 from __future__ import annotations
 
