@@ -12,6 +12,7 @@ import django
 import pytest
 from django.conf import settings as django_settings
 from django.test import TransactionTestCase
+from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -57,8 +58,8 @@ def _media_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _quick_and_quiet(settings, _media_folders: Iterator[Path]) -> None:
-    """Cheap passwords, mail in memory, files in the test's own folder, static files without a build."""
+def _quick_and_quiet(settings, _media_folders: Iterator[Path]) -> Iterator[None]:
+    """Cheap passwords, mail in memory, files in a folder of the test, static files without a build, English."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     settings.MEDIA_ROOT = next(_media_folders)
@@ -68,6 +69,9 @@ def _quick_and_quiet(settings, _media_folders: Iterator[Path]) -> None:
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
+    yield
+    # A page in Chinese leaves its language with the thread, which in a server the next request replaces.
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session")
