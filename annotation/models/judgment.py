@@ -82,9 +82,13 @@ class Answer(models.Model):
         "annotation.Candidate", models.PROTECT, null=True, db_index=False, related_name="+"
     )
     choice = models.PositiveSmallIntegerField(choices=Choice.choices, null=True)
+    # A number on a scale, the number of the chosen option, or the candidate's place in a ranking.
     value = models.FloatField(null=True)
+    # The numbers of the options that were ticked, in order; empty where it was none of them.
+    selected = ArrayField(models.PositiveSmallIntegerField(), null=True)
     confidence = models.FloatField(null=True)
     text = models.TextField(blank=True, default="")
+    # Of a clip, by time: [{"start": s, "end": s or null, "label": an option's key or "", "note": …}].
     events = models.JSONField(null=True)
     # The judgment counts (`rating.counted`); kept in step by `rating.judgments`, `rating.revisions` and
     # `rating.exclusions`.

@@ -35,6 +35,9 @@ class Question(models.Model):
         PREFERENCE = "preference", _("Preference")
         RATING = "rating", _("Rating")
         CORRECTNESS = "correctness", _("Correctness")
+        CHOICE = "choice", _("One of several")
+        CHOICES = "choices", _("Several of several")
+        RANKING = "ranking", _("Ranking")
         EVENTS = "events", _("Events")
         TEXT = "text", _("Text")
 
@@ -53,6 +56,8 @@ class Question(models.Model):
     title = models.CharField(max_length=200)
     # Values in use, for scales that are a list of points; empty where any number or text is an answer.
     points = ArrayField(models.FloatField(), default=list, blank=True)
+    # The keys of what can be chosen, in order: answers store the number of an option, counted from 1.
+    options = ArrayField(models.CharField(max_length=40), default=list, blank=True, db_default=[])
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["protocol_version", "key"], name="question_key_once")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 
@@ -28,6 +29,9 @@ class Text:
 
 
 NO_TEXT = Text({"en": ""})
+
+# What somebody answered, as a condition reads it, by question and position (None where it is asked once).
+Given = Mapping[tuple[str, int | None], Collection[str | float]]
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,30 @@ class ConfidenceSpec:
 
 
 @dataclass(frozen=True)
+class OptionSpec:
+    """One thing to choose, or one label of an event. Judgments store its number, so its place in the list stands."""
+
+    key: str
+    title: Text
+    meaning: Text = NO_TEXT
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Ask only where an earlier question got one of these answers: a side as the rater sees it ("A", "B", "tie",
+    "both_bad"), a point of a scale, or the key of an option.
+
+    Where both questions are asked of each candidate it is about the same candidate's answer. A question that was not
+    asked itself fulfils nothing.
+    """
+
+    question: str
+    any_of: tuple[str | float, ...]
+
+
+@dataclass(frozen=True)
 class QuestionSpec:
-    """One question. `level` is the level of measurement that agreement uses; empty for free text."""
+    """One question. `level` is the level of measurement that agreement uses; empty for free text and events."""
 
     key: str
     kind: str
@@ -81,6 +107,22 @@ class QuestionSpec:
     bands: tuple[Band, ...] = ()
     confidence: ConfidenceSpec | None = None
     max_length: int = 2000
+    # Of a continuous scale: the distance between two values; None where every number on it may be given.
+    step: float | None = None
+    # What can be chosen, and the labels of events.
+    options: tuple[OptionSpec, ...] = ()
+    # How many options, or how many events; None where nothing bounds them.
+    min_choices: int = 1
+    max_choices: int | None = None
+    min_events: int = 0
+    max_events: int | None = None
+    # Of events: whether one is a "point" in time, an "interval", or "any" of the two.
+    extent: str = ""
+    # Of events: the item's clip they are on ("clip", "reference_clip"); empty for what is judged.
+    clip: str = ""
+    # Of events: whether each takes a note.
+    notes: bool = False
+    ask_if: Condition | None = None
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -90,6 +132,23 @@ class QuestionSpec:
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(point.value for point in self.points)
+
+    @property
+    def option_keys(self) -> tuple[str, ...]:
+        return tuple(option.key for option in self.options)
+
+    def option(self, number: float | int | None) -> OptionSpec | None:
+        """The option that a stored number names, counted from 1."""
+        if number is None or not 1 <= int(number) <= len(self.options):
+            return None
+        return self.options[int(number) - 1]
+
+    @property
+    def is_none_an_answer(self) -> bool:
+        """Whether it can be answered with no option or no event at all."""
+        return (self.kind == "choices" and self.min_choices == 0) or (
+            self.kind == "events" and self.min_events == 0
+        )
 
 
 @dataclass(frozen=True)
@@ -128,6 +187,8 @@ class Protocol:
     # Candidates that an import makes from each item's reference clip: the roles of their systems.
     added: tuple[str, ...] = ()
     codes: tuple[CodeSpec, ...] = ()
+    # What stands above the codes; empty where each language's own word does.
+    codes_title: Text = NO_TEXT
     comment: bool = False
     listening: ListeningSpec = ListeningSpec()
     glossary: tuple[GlossaryRow, ...] = ()
@@ -140,6 +201,16 @@ class Protocol:
 
     def question(self, key: str) -> QuestionSpec | None:
         return self._by_key.get(key)
+
+    def asks(self, question: QuestionSpec, given: Given, position: int | None = None) -> bool:
+        """Whether this question is asked (of the candidate at `position`) of someone who gave these answers."""
+        if (condition := question.ask_if) is None:
+            return True
+        earlier = self._by_key[condition.question]
+        at = position if earlier.per_candidate else None
+        return self.asks(earlier, given, at) and bool(
+            set(condition.any_of) & set(given.get((earlier.key, at), ()))
+        )
 
     @property
     def repeats_a_sound(self) -> bool:

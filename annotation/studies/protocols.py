@@ -69,6 +69,7 @@ def add_protocol_version(
             level=question.level,
             title=str(question.title)[:200],
             points=list(question.values),
+            options=list(question.option_keys),
         )
         for position, question in enumerate(protocol.questions)
     )

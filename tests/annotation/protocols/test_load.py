@@ -74,7 +74,93 @@ def test_a_preference_offers_ties_only_where_stated():
     assert (plain, tied) == (("A", "B"), ("A", "B", "tie", "both_bad"))
 
 
+OPTIONS = [{"key": key, "title": key.upper()} for key in ("rock", "jazz", "folk")]
+
+
+def choice(**fields: Any) -> dict[str, Any]:
+    return {"key": "genre", "kind": "choice", "title": "What is it?", "options": OPTIONS, **fields}
+
+
+def choices(**fields: Any) -> dict[str, Any]:
+    return choice(**{"key": "flaws", "kind": "choices", **fields})
+
+
+def ranking(**fields: Any) -> dict[str, Any]:
+    return {"key": "order", "kind": "ranking", "title": "Best first", **fields}
+
+
+def events(**fields: Any) -> dict[str, Any]:
+    return {"key": "clicks", "kind": "events", "title": "Where does it click?", **fields}
+
+
+def after(*values: Any, question: str = "genre") -> dict[str, Any]:
+    return {"ask_if": {"question": question, "any_of": list(values)}}
+
+
+def test_each_kind_has_its_own_fields_and_the_level_that_its_answers_can_have():
+    parsed = parse(
+        definition(
+            choice(level="ordinal"),
+            choices(min_choices=0, max_choices=2),
+            ranking(),
+            events(per_candidate=True, options=OPTIONS, extent="interval", min_events=1),
+            slider(step=5, **after("rock", "jazz")),
+            layout="panel",
+            candidates=[3, 8],
+            codes_title="What is wrong?",
+        )
+    )
+    genre, flaws, order, clicks, rated = parsed.questions
+    assert [each.level for each in parsed.questions] == ["ordinal", "nominal", "ordinal", "", "ordinal"]
+    assert (genre.option_keys, str(genre.option(2).title)) == (("rock", "jazz", "folk"), "JAZZ")
+    assert (flaws.min_choices, flaws.max_choices, flaws.is_none_an_answer) == (0, 2, True)
+    assert (clicks.extent, clicks.min_events, clicks.is_none_an_answer) == ("interval", 1, False)
+    assert (rated.step, rated.ask_if.question, rated.ask_if.any_of) == (5, "genre", ("rock", "jazz"))
+    assert (order.required, str(parsed.codes_title)) == (True, "What is wrong?")
+
+
+def test_a_condition_is_about_the_same_candidate_and_not_fulfilled_by_what_was_not_asked():
+    protocol = parse(
+        definition(
+            choice(),
+            question(per_candidate=True, **after("rock")),
+            text(per_candidate=True, **after(1, 2, question="quality")),
+            layout="panel",
+        )
+    )
+    why = protocol.questions[2]
+    given = {("genre", None): ["rock"], ("quality", 0): [2.0], ("quality", 1): [5.0]}
+    assert [protocol.asks(why, given, position) for position in (0, 1, 2)] == [True, False, False]
+    assert not protocol.asks(why, {**given, ("genre", None): ["jazz"]}, 0)
+
+
 FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("questions[0].options", definition(choice(options=OPTIONS[:1]))),
+    ("questions[0].options", definition(choice(options=[*OPTIONS, OPTIONS[0]]))),
+    ("questions[0].options[0].key", definition(choice(options=[{"key": "a b", "title": "A"}, *OPTIONS]))),
+    ("questions[0].options[0].title", definition(choice(options=[{"key": "a"}, *OPTIONS]))),
+    ("questions[0].options", definition(question(options=OPTIONS))),
+    ("questions[0].level", definition(choice(level="interval"))),
+    ("questions[0].min_choices", definition(choice(min_choices=1))),
+    ("questions[0].min_choices", definition(choices(min_choices=4))),
+    ("questions[0].max_choices", definition(choices(min_choices=2, max_choices=1))),
+    ("questions[0].step", definition(slider(step=7))),
+    ("questions[0].step", definition(question(step=1))),
+    ("questions[0].kind", definition(ranking())),
+    ("questions[0].kind", definition(ranking(), layout="panel", candidates=[2, 9])),
+    ("questions[0].confidence", definition(ranking(confidence=CONFIDENCE), layout="comparison")),
+    ("questions[0].clip", definition(events(), candidate="text")),
+    ("questions[0].clip", definition(events(clip="clip"))),
+    ("questions[0].per_candidate", definition(events(), layout="comparison")),
+    ("questions[0].extent", definition(events(extent="long"))),
+    ("questions[0].max_events", definition(events(min_events=3, max_events=2))),
+    ("questions[0].ask_if", definition(question(**after("rock")))),
+    ("questions[1].ask_if", definition(choice(), question(ask_if={"question": "genre"}))),
+    ("questions[1].ask_if.question", definition(choice(), question(**after("x", question="later")))),
+    ("questions[1].ask_if.question", definition(text(), question(**after("x", question="why")))),
+    ("questions[1].ask_if.question", definition(choice(per_candidate=True), question(**after("rock")))),
+    ("questions[1].ask_if.any_of", definition(choice(), question(**after("pop")))),
+    ("questions[1].ask_if.any_of", definition(choice(), question(**after()))),
     ("protocol", definition(colour="red")),
     ("key", definition(key="")),
     ("key", definition(key=7)),
@@ -173,11 +259,6 @@ def test_a_fault_is_reported_with_its_place(where, faulty):
 def test_only_a_table_is_a_definition(thing):
     with pytest.raises(ProtocolError, match="must be a table"):
         parse(thing)
-
-
-def test_events_are_refused_while_nobody_can_answer_them():
-    with pytest.raises(ProtocolError, match="'events' cannot be answered yet"):
-        parse(definition(question(kind="events")))
 
 
 @pytest.mark.parametrize("key", ["orka", "../../pyproject"])
