@@ -42,6 +42,13 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
+@register.filter
+def clock(seconds: float) -> str:
+    """0:07, 1:05, 61:00: minutes and whole seconds, as the players write them."""
+    whole = max(0, int(seconds))
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
 # Looking things up in templates.
 
 

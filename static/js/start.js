@@ -8,10 +8,12 @@
  *   delivery/  API client, drafts, outbox, sender with retry, lock and channel between tabs
  *   rating/    workbench: task queue, current task, answer form, listening gate, submission, breaks; listening checks
  *   desk/      review desk: blind judgment, corrections, decisions, review queue
+ *   data/      tables of a study's data, and the clips in their rows
  *   study/     forms of study pages: uploads, slugs
  */
 const MODULES = {
   blind: "./desk/blind.js",
+  clips: "./data/clips.js",
   copy_link: "./page/copy_link.js",
   desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",
