@@ -59,6 +59,7 @@ FOLDERS: dict[str, set[str]] = {
     "keys": {"page", "player"},
     "rating": {"page", "delivery", "player", "keys"},
     "desk": {"page", "delivery", "player", "keys", "rating"},
+    "data": {"page", "player", "keys"},
     "study": {"page"},
 }
 
