@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Prefetch
+
 from annotation.models import Answer, Candidate, ItemVersion, Judgment, Task, TaskCandidate
 from annotation.raters.withdrawal import without_withdrawn
 from scoring.models import Score
@@ -68,21 +70,16 @@ def _slots(tasks: Sequence[Task]) -> dict[int, list[Candidate]]:
 
 
 def _votes(tasks: Sequence[Task]) -> dict[int, list[CaseVote]]:
-    judgments = list(
-        without_withdrawn(Judgment.objects.select_related("rater"))
+    in_order = Answer.objects.select_related("question").order_by("question__position", "pk")
+    judgments = (
+        without_withdrawn(Judgment.objects.select_related("rater__user", "task"))
         .filter(task__in=tasks, effective=True)
+        .prefetch_related(Prefetch("answers", queryset=in_order))
         .order_by("submitted_at", "pk")
     )
-    answers: dict[int, list[Answer]] = defaultdict(list)
-    for answer in (
-        Answer.objects.select_related("question")
-        .filter(judgment__in=judgments)
-        .order_by("question__position", "pk")
-    ):
-        answers[answer.judgment_id].append(answer)
     votes: dict[int, list[CaseVote]] = defaultdict(list)
     for judgment in judgments:
-        votes[judgment.task_id].append(CaseVote(judgment, tuple(answers[judgment.pk])))
+        votes[judgment.task_id].append(CaseVote(judgment, tuple(judgment.answers.all())))
     return votes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,11 +15,11 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from analytics.judgments.readable import Distribution, ReadableJudgment, distributions, readable_judgments
 from analytics.review import case_votes
-from analytics.review.case_votes import CaseVote, TaskVotes
+from analytics.review.case_votes import TaskVotes
 from annotation.access.sign_in import account_key
 from annotation.models import (
-    Answer,
     Candidate,
     CaseReason,
     Correction,
@@ -32,7 +31,7 @@ from annotation.models import (
     Task,
     User,
 )
-from annotation.protocols.schema import Point, Protocol, QuestionSpec
+from annotation.protocols.schema import Protocol
 from annotation.rating.rules.counterbalancing import candidate_labels
 from annotation.review import adjudication
 from annotation.review.labels import CORRECTION_REASON_LABELS, FIELD_LABELS
@@ -41,7 +40,6 @@ from annotation.studies.protocols import load_protocol
 from labeling_ui.models.catalogue_texts import scorer_title
 from labeling_ui.page_responses import url_prefix
 from labeling_ui.study.page_data import Bar
-from labeling_ui.templatetags.formatting import in_language
 from scoring.models import Score, Writer
 from scoring.writing import draft_requests
 
@@ -54,24 +52,15 @@ SCORE_DETAILS_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class AnswerLine:
-    """`of`: the label of the candidate it is about, where the task has several. `is_text`: something written."""
-
-    title: str
-    of: str
-    text: str
-    sure: str
-    is_text: bool
-
-
-@dataclass(frozen=True)
 class VoteLine:
-    judgment: Judgment
-    who: str
+    """A judgment of the case, and whether it is the reader's own."""
+
+    read: ReadableJudgment
     is_mine: bool
-    is_experts: bool
-    answers: list[AnswerLine]
-    codes: list[tuple[str, str]]
+
+    @property
+    def judgment(self) -> Judgment:
+        return self.read.judgment
 
     @property
     def returnable(self) -> bool:
@@ -101,115 +90,57 @@ class TaskCard:
     scores: list[ScoreLine]
 
 
-@dataclass(frozen=True)
-class _Labels:
-    """The letters that a reader saw: by the task's slot, and by candidate where there are several."""
-
-    by_slot: Mapping[int, str]
-    by_candidate: Mapping[int, str]
-
-    def of_choice(self, choice: int) -> str:
-        if choice == Answer.Choice.TIE:
-            return _("Tie")
-        if choice == Answer.Choice.BOTH_BAD:
-            return _("Both bad")
-        return self.by_slot.get(0 if choice == Answer.Choice.FIRST else 1, "?")
-
-    def of_answer(self, answer: Answer, spec: QuestionSpec) -> str:
-        if answer.choice is not None:
-            return self.of_choice(answer.choice)
-        if answer.value is not None:
-            return _scale_point_text(answer.value, spec.points)
-        return answer.text
-
-
-def task_card(task_votes: TaskVotes, *, protocol: Protocol, own: Judgment | None) -> TaskCard:
+def task_cards(
+    tasks: Sequence[TaskVotes], *, protocol: Protocol, own: Judgment | None = None
+) -> list[TaskCard]:
     """`own`: the reader's own blind judgment: its order of the candidates names them for the whole card."""
+    orders = {one.task.pk: list(range(len(one.candidates))) for one in tasks}
+    if own is not None and own.presentation and own.task_id in orders:
+        orders[own.task_id] = list(own.presentation)
+    votes = [vote.judgment for one in tasks for vote in one.votes]
+    read = {one.judgment.pk: one for one in readable_judgments(votes, orders=orders)}
+    return [
+        _task_card(
+            one,
+            votes=[read[vote.judgment.pk] for vote in one.votes],
+            order=orders[one.task.pk],
+            letters=candidate_labels(protocol.layout),
+            own=own,
+        )
+        for one in tasks
+    ]
+
+
+def _task_card(
+    task_votes: TaskVotes,
+    *,
+    votes: Sequence[ReadableJudgment],
+    order: Sequence[int],
+    letters: str,
+    own: Judgment | None,
+) -> TaskCard:
     candidates = task_votes.candidates
-    order = list(range(len(candidates)))
-    if own is not None and own.task_id == task_votes.task.pk and own.presentation:
-        order = list(own.presentation)
-    by_slot = dict(zip(order, candidate_labels(protocol.layout), strict=False))
-    several = len(candidates) > 1
-    names = {candidate.pk: by_slot.get(slot, "?") for slot, candidate in enumerate(candidates)}
-    labels = _Labels(by_slot, names if several else {})
+    # The X of an ABX test is one of the first two again.
+    named = list(dict.fromkeys(order))
+    by_slot = dict(zip(named, letters, strict=False)) if len(candidates) > 1 else {}
+    names = {candidate.pk: by_slot.get(slot, "") for slot, candidate in enumerate(candidates)}
     return TaskCard(
         task=task_votes.task,
-        candidates=[(by_slot.get(slot, "?") if several else "", candidates[slot]) for slot in order],
-        votes=[_vote_line(vote, labels, own=own) for vote in task_votes.votes],
-        distributions=list(_distributions(task_votes, labels)),
-        scores=[_score_line(score, labels.by_candidate) for score in task_votes.scores],
+        candidates=[(by_slot.get(slot, ""), candidates[slot]) for slot in named],
+        votes=[VoteLine(vote, own is not None and vote.judgment.pk == own.pk) for vote in votes],
+        distributions=[distribution_bars(one) for one in distributions(votes, order=order)],
+        scores=[_score_line(score, names) for score in task_votes.scores],
     )
 
 
-def _vote_line(vote: CaseVote, labels: _Labels, *, own: Judgment | None) -> VoteLine:
-    judgment = vote.judgment
-    protocol = load_protocol(judgment.protocol_version_id).spec
-    titles = {code.key: in_language(code.title) for code in protocol.codes}
-    return VoteLine(
-        judgment=judgment,
-        who=judgment.rater.pseudonym if judgment.rater else _("an imported rater"),
-        is_mine=own is not None and judgment.pk == own.pk,
-        is_experts=vote.is_experts,
-        answers=[
-            _answer_line(answer, spec, labels)
-            for answer in vote.answers
-            if (spec := protocol.question(answer.question.key)) is not None
-        ],
-        codes=[(key, titles.get(key, key)) for key in judgment.codes],
-    )
-
-
-def _answer_line(answer: Answer, spec: QuestionSpec, labels: _Labels) -> AnswerLine:
-    confidence = spec.confidence.points if spec.confidence else ()
-    return AnswerLine(
-        title=in_language(spec.title),
-        of=labels.by_candidate.get(answer.candidate_id or 0, ""),
-        text=labels.of_answer(answer, spec),
-        sure="" if answer.confidence is None else _scale_point_text(answer.confidence, confidence),
-        is_text=spec.kind == "text",
-    )
-
-
-def _scale_point_text(value: float, points: Sequence[Point]) -> str:
-    label = next((in_language(point.label) for point in points if point.value == value), "")
-    return f"{value:g} · {label}" if label else f"{value:g}"
-
-
-def _distributions(task_votes: TaskVotes, labels: _Labels) -> Iterator[tuple[str, list[Bar]]]:
-    """Of what counts: raters' answers that are neither excluded nor surplus, by question and candidate."""
-    counted: dict[tuple[str, int], list[Answer]] = {}
-    specs: dict[str, QuestionSpec] = {}
-    for vote in task_votes.votes:
-        if vote.is_experts or vote.judgment.excluded or vote.judgment.surplus:
-            continue
-        protocol = load_protocol(vote.judgment.protocol_version_id).spec
-        for answer in vote.answers:
-            spec = protocol.question(answer.question.key)
-            if spec is None or (answer.choice is None and answer.value is None):
-                continue
-            specs[spec.key] = spec
-            counted.setdefault((spec.key, answer.candidate_id or 0), []).append(answer)
-    for (key, candidate), answers in counted.items():
-        title = in_language(specs[key].title)
-        if of := labels.by_candidate.get(candidate):
-            title = f"{of}: {title}"
-        yield title, list(_answer_bars(answers, specs[key], labels))
-
-
-def _answer_bars(answers: Sequence[Answer], spec: QuestionSpec, labels: _Labels) -> Iterator[Bar]:
-    n_by_text = Counter(labels.of_answer(answer, spec) for answer in answers)
-    if spec.kind == "preference":
-        texts = sorted(map(labels.of_choice, (Answer.Choice.FIRST, Answer.Choice.SECOND)))
-        texts += [labels.of_choice(Answer.Choice.TIE)] if spec.tie else []
-        texts += [labels.of_choice(Answer.Choice.BOTH_BAD)] if spec.both_bad else []
-    elif spec.points:
-        texts = [_scale_point_text(point.value, spec.points) for point in spec.points]
-    else:
-        values = {answer.value for answer in answers if answer.value is not None}
-        texts = [f"{value:g}" for value in sorted(values)]
-    for text in texts:
-        yield Bar(text, n_by_text[text], None, 100 * n_by_text[text] / len(answers))
+def distribution_bars(found: Distribution) -> tuple[str, list[Bar]]:
+    """Title and bars, as `study/bars.html` draws them."""
+    title = f"{found.of.title}: {found.title}" if found.of else found.title
+    bars = [
+        Bar(f"{row.text} = {row.system}" if row.system else row.text, row.n, None, 100 * row.share)
+        for row in found.rows
+    ]
+    return title, bars
 
 
 def _score_line(score: Score, names: Mapping[int, str]) -> ScoreLine:
@@ -322,7 +253,7 @@ def build_desk_page(case: ReviewCase, *, reader: User, decides: bool) -> DeskPag
     return DeskPage(
         case=case,
         reasons=list(case.reasons.order_by("fired_at", "pk")),
-        tasks=[task_card(task, protocol=protocol, own=own) for task in tasks],
+        tasks=task_cards(tasks, protocol=protocol, own=own),
         versions=list(_versions(case)),
         returns=list(case.returns.select_related("rater", "created_by").order_by("pk")),
         fields=list(_fields(case, protocol, decides=decides)),

@@ -8,7 +8,7 @@ from analytics.review.case_votes import votes_on_version
 from annotation.models import Assignment, Judgment
 from annotation.rating import judgments, leases
 from annotation.studies.protocols import load_protocol
-from labeling_ui.review.desk_page import task_card
+from labeling_ui.review.desk_page import task_cards
 from scoring.models import Score, Scorer
 from tests.annotation.importing.answers import comparison
 from tests.factories import StudyFactory, comparison_task, member
@@ -35,9 +35,10 @@ def pair():
 
 
 def card(task, presentation):
-    (found,) = votes_on_version(task.item_version)
     mine = Judgment(task=task, presentation=presentation)
-    return task_card(found, protocol=load_protocol(task.study.protocol_version_id).spec, own=mine)
+    protocol = load_protocol(task.study.protocol_version_id).spec
+    (found,) = task_cards(votes_on_version(task.item_version), protocol=protocol, own=mine)
+    return found
 
 
 @pytest.mark.parametrize(("presentation", "letter"), [([0, 1], "A"), ([1, 0], "B")])
@@ -48,9 +49,10 @@ def test_a_choice_goes_by_the_letter_that_its_side_had_for_the_expert(pair, pres
         ("B", f"system-{presentation[1] + 1}"),
     ]
     (vote,) = found.votes
-    assert [answer.text for answer in vote.answers][:2] == [letter, "B" if letter == "A" else "A"]
+    assert [answer.text for answer in vote.read.answers][:2] == [letter, "B" if letter == "A" else "A"]
     bars = [(bar.label, bar.n) for bar in found.distributions[0][1]]
-    assert bars[:2] == [("A", int(letter == "A")), ("B", int(letter == "B"))]
+    systems = [f"system-{slot + 1}" for slot in presentation]
+    assert bars[:2] == [(f"A = {systems[0]}", int(letter == "A")), (f"B = {systems[1]}", int(letter == "B"))]
 
 
 def test_a_score_of_a_pair_says_which_against_which_and_what_is_behind_it(pair):

@@ -1,0 +1,1 @@
+"""Judgments as people read them: answers in words, what was heard, whether it counts."""
