@@ -26,8 +26,10 @@ from annotation.models.people import Membership as Membership
 from annotation.models.people import Rater as Rater
 from annotation.models.people import RaterWithdrawal as RaterWithdrawal
 from annotation.models.people import User as User
+from annotation.models.protocol import ProtocolDraft as ProtocolDraft
 from annotation.models.protocol import ProtocolVersion as ProtocolVersion
 from annotation.models.protocol import Question as Question
+from annotation.models.protocol import StudyAttachment as StudyAttachment
 from annotation.models.review import CaseEvent as CaseEvent
 from annotation.models.review import CaseReason as CaseReason
 from annotation.models.review import Correction as Correction

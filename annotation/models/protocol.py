@@ -65,3 +65,43 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ProtocolDraft(models.Model):
+    """The protocol version that is being written for a study: it may have faults, and nobody is asked by it.
+
+    `languages`: those that the editor shows fields for. `base_number`: the version it was begun from. `revision` counts
+    saves, so that two tabs do not overwrite each other in silence.
+    """
+
+    study = models.OneToOneField("annotation.Study", models.CASCADE, related_name="protocol_draft")
+    definition = models.JSONField()
+    languages = ArrayField(models.CharField(max_length=16), default=list)
+    base_number = models.PositiveSmallIntegerField()
+    revision = models.PositiveIntegerField(default=1)
+    updated_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"draft of {self.study_id}"
+
+
+class StudyAttachment(models.Model):
+    """A picture or a sound in a study's guidelines, which name it as `attachment:NAME`. Its content never changes."""
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="attachments")
+    name = models.CharField(max_length=80)
+    content_type = models.CharField(max_length=40)
+    sha256 = models.CharField(max_length=64)
+    n_bytes = models.PositiveIntegerField()
+    file = models.FileField(max_length=200)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="attachment_name_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

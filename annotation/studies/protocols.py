@@ -11,10 +11,12 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.errors import InvalidInput
-from annotation.models import ProtocolVersion, Question, Study, User
-from annotation.protocols import Protocol, ProtocolError, definition_of_preset, parse
+from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.models import Assignment, Judgment, ProtocolVersion, Question, Study, User
+from annotation.protocols import Protocol, ProtocolError, changes, definition_of_preset, parse
+from annotation.protocols.changes import Change
 from annotation.studies import audit
+from annotation.studies.stored_settings import lock_study
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ def add_protocol_version(
     """Give a study its next protocol version, from a preset's name or a whole definition."""
     try:
         content = dict(definition) if definition is not None else definition_of_preset(preset)
-        protocol = parse(content)
     except ProtocolError as error:
-        raise InvalidInput(f"The protocol cannot be used: {error}", code="bad_protocol") from error
+        raise unusable(error) from error
+    protocol = parse_definition(content)
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     version = ProtocolVersion.objects.create(
         study=study,
@@ -83,3 +85,68 @@ def add_protocol_version(
         preset=version.preset,
     )
     return version
+
+
+def parse_definition(definition: Mapping[str, Any]) -> Protocol:
+    """Raises InvalidInput with the place of the first fault."""
+    try:
+        return parse(definition)
+    except ProtocolError as error:
+        raise unusable(error) from error
+
+
+def unusable(error: ProtocolError) -> InvalidInput:
+    problems = [FieldProblem(error.where, error.problem)]
+    return InvalidInput(f"The protocol cannot be used: {error}", problems=problems, code="bad_protocol")
+
+
+# ── Change while a study runs ─────────────────────────────────────────────────
+
+
+def protocol_changes(study: Study, new: Protocol, *, since: Protocol | None = None) -> list[Change]:
+    """What another protocol would change in the study, against the one in force or `since`, with the reasons for which
+    its data do not allow some of it."""
+    old = since or load_protocol(study.protocol_version_id).spec
+    return changes.compare(old, new, tasks=study.tasks.exists(), judgments=has_answers(study))
+
+
+def has_answers(study: Study) -> bool:
+    """Whether anybody has answered, or is about to: who holds a task answers it by the version it was handed out under,
+    whatever is published meanwhile."""
+    held = Assignment.objects.filter(task__study=study, state=Assignment.State.OPEN)
+    return Judgment.objects.filter(study=study).exists() or held.exists()
+
+
+@transaction.atomic
+def publish_protocol(
+    study: Study, definition: Mapping[str, Any], *, actor: User | None, base: int | None = None
+) -> ProtocolVersion:
+    """The study's next protocol version, in force from now on: for tasks that are handed out from now on.
+
+    Judgments keep the version that they were made under. `base`: the number of the version that the author started
+    from; Conflict where another one is in force by now. Raises InvalidInput with every change that the study's data do
+    not allow, and changes nothing then.
+    """
+    study = lock_study(study)
+    current = load_protocol(study.protocol_version_id)
+    if base is not None and base != current.number:
+        raise Conflict(
+            f"Version {current.number} of the protocol was published meanwhile; this was written for version {base}."
+            " Look at what has changed, then publish again.",
+            code="protocol_changed",
+        )
+    new = parse_definition(definition)
+    differences = protocol_changes(study, new)
+    if refused := changes.refused(differences):
+        problems = [FieldProblem(change.where, change.reason, COPY_REMEDY) for change in refused]
+        raise InvalidInput(
+            "Some of these changes are not possible in a study that has data. Nothing was changed.",
+            problems=problems,
+            code="protocol_fixed",
+        )
+    if not differences:
+        raise InvalidInput("Nothing has changed: this is the protocol in force.", code="protocol_unchanged")
+    return add_protocol_version(study, preset=new.key, definition=definition, actor=actor)
+
+
+COPY_REMEDY = "Make a copy of the study and change it there."
