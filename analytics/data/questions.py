@@ -9,13 +9,14 @@ from django.db.models import QuerySet
 
 from annotation.models import Answer, ProtocolVersion, Question, Study
 from annotation.protocols import QuestionSpec
+from annotation.protocols.changes import is_same_scale
 from annotation.rating.rules import stopping
 from annotation.studies.protocols import load_protocol
 
 
 @dataclass(frozen=True)
 class MeasuredQuestion:
-    """A question on one scale: the same key, kind, level, points and range in all of `versions`.
+    """A question on one scale in all of `versions`, whatever its wording was: see `annotation.protocols.changes`.
 
     width: from the lowest value to the highest; None for preferences and scales without ends.
     first_votes: agreement rests on so many of each task's votes where more are asked for while they differ; else None.
@@ -58,8 +59,8 @@ def measured_questions(study: Study, *, language: str = "en") -> list[MeasuredQu
 
 def _measured(study: Study, questions: Sequence[Question], language: str) -> MeasuredQuestion:
     newest = questions[0]
-    alike = [question for question in questions if _scale(question) == _scale(newest)]
     spec, ends = _spec(newest), _scale_ends(newest)
+    alike = [question for question in questions if is_same_scale(_spec(question), spec)]
     return MeasuredQuestion(
         study_id=study.pk,
         key=newest.key,
@@ -75,13 +76,6 @@ def _measured(study: Study, questions: Sequence[Question], language: str) -> Mea
         other_versions=tuple(sorted({q.protocol_version.number for q in questions if q not in alike})),
         first_votes=stopping.first_votes(study.rules, overlap=study.overlap),
     )
-
-
-def _scale(question: Question) -> tuple[object, ...]:
-    spec = _spec(question)
-    return (
-        question.kind, question.level, tuple(question.points), spec.minimum, spec.maximum, spec.per_candidate,
-    )  # fmt: skip
 
 
 def scale_ends(question: MeasuredQuestion) -> tuple[float, float] | None:

@@ -37,6 +37,7 @@ from annotation.items.corrections import holds_correction
 from annotation.models import Item, ItemVersion, Judgment, Question, Rater, Study, Task, TaskCandidate
 from annotation.rating import counted
 from annotation.review.rules import REVIEW_EXCLUSIONS
+from annotation.studies.protocols import comparable_versions
 
 BATCH = 500
 ORIGINS = {one.name.lower(): int(one) for one in Judgment.Origin}
@@ -227,7 +228,10 @@ _TASK_FIELDS = (
     *(f"item_version__{name}__canonical_sha256" for name in _CLIPS),
 )  # fmt: skip
 # What the manifest says of the judgments that are here.
-TASK_FILTER = "those that stand, by the present protocol: not excluded, no expert's, no withdrawn rater's"
+TASK_FILTER = (
+    "those that stand, by the present protocol and versions of it on the same scales: not excluded, no expert's,"
+    " no withdrawn rater's"
+)
 
 
 def _tasks_of(study: Study, texts: str) -> QuerySet[Task]:
@@ -264,7 +268,7 @@ def most_candidates(study: Study, *, texts: str = "both") -> int:
 
 def _judgment_records(study: Study, task_ids: Collection[int]) -> Mapping[int, list[Record]]:
     judgments = Judgment.objects.filter(
-        counted.IS_COUNTED, task_id__in=task_ids, protocol_version=study.protocol_version
+        counted.IS_COUNTED, task_id__in=task_ids, protocol_version__in=comparable_versions(study)
     ).exclude(rater__state=Rater.State.WITHDRAWN)
     fields = ("id", "task_id", "client_id", "rater__pseudonym", "presentation", "codes", "comment", "origin")
     rows = list(judgments.order_by("pk").values(*fields, "started_at", "submitted_at"))

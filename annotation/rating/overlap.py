@@ -9,12 +9,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
 
-from annotation.models import Rater, Study, Task
+from annotation.errors import InvalidInput
+from annotation.models import Rater, Study, Task, User
 from annotation.rating import counted
 from annotation.rating.rules import counterbalancing
 from annotation.rating.rules.exclusions import TaskPlaces
+from annotation.studies import audit
+
+MOST_OVERLAP = 1000
 
 
 def lock_tasks(task_ids: Collection[int]) -> dict[int, TaskPlaces]:
@@ -105,3 +109,31 @@ def change_overlap(study: Study, votes: Mapping[int, int]) -> None:
             Study.objects.filter(pk=study.pk).update(n_unnamed_tasks_filled=more)
         else:
             Rater.objects.filter(pk=rater_id).update(n_tasks_filled=F("n_tasks_filled") + n)
+
+
+@transaction.atomic
+def set_study_overlap(study: Study, overlap: int, *, actor: User | None) -> Study:
+    """How many judgments a task takes from now on, for tasks that are there and those that come.
+
+    A task that an import gave an overlap of its own keeps it, and none takes fewer than it has with those on their way.
+    What early stopping and experts asked for beyond the study's overlap stays asked for.
+    """
+    before = study.overlap
+    if not 1 <= overlap <= MOST_OVERLAP:
+        raise InvalidInput.of_field("overlap", f"Give a whole number from 1 to {MOST_OVERLAP}.")
+    base = F("overlap") - F("overlap_added")
+    tasks = Task.objects.filter(study=study, kind=Task.Kind.REGULAR).exclude(state=Task.State.WITHDRAWN)
+    # Lowered before, as far as its judgments let it: it follows the study again.
+    held_up = Q(base__gt=before, overlap=F("n_judgments") + F("n_leases"))
+    rows = (
+        tasks.annotate(base=base)
+        .filter(Q(base=before) | held_up)
+        .values_list("pk", "overlap", "overlap_added")
+    )
+    change_overlap(study, {pk: move for pk, now, added in rows.iterator() if (move := overlap + added - now)})
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if study.overlap != overlap:
+        study.overlap = overlap
+        study.save(update_fields=["overlap"])
+        audit.record("study.changed", actor=actor, study=study, overlap=[before, overlap])
+    return study

@@ -16,6 +16,7 @@ from django.db import connection
 
 from annotation.models import Assignment, ProtocolVersion, Study, Task
 from annotation.protocols import Protocol, QuestionSpec
+from annotation.protocols.changes import is_same_scale
 from annotation.rating import counted
 from annotation.review import flag_rules
 from annotation.review.cases import Finding
@@ -346,11 +347,9 @@ def comparable_questions(
     return questions
 
 
-def _same_scale(one: QuestionSpec, other: QuestionSpec) -> bool:
-    return all(
-        getattr(one, name) == getattr(other, name)
-        for name in ("kind", "level", "values", "minimum", "maximum", "per_candidate")
-    ) and (one.confidence and one.confidence.values) == (other.confidence and other.confidence.values)
+def _same_scale(newest: QuestionSpec, other: QuestionSpec) -> bool:
+    confidence = [spec.confidence and spec.confidence.values for spec in (newest, other)]
+    return is_same_scale(other, newest) and confidence[0] == confidence[1]
 
 
 def _question_columns(questions: list[tuple[int, QuestionSpec]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
 from annotation.models import Assignment, Judgment, ProtocolVersion, Question, Study, User
 from annotation.protocols import Protocol, ProtocolError, changes, definition_of_preset, parse
 from annotation.protocols.changes import Change
@@ -41,6 +41,19 @@ def _load_protocol(version_id: int) -> LoadedProtocol:
     version = ProtocolVersion.objects.get(pk=version_id)
     ids = dict(Question.objects.filter(protocol_version=version).values_list("key", "id"))
     return LoadedProtocol(version.pk, version.number, parse(version.definition), ids)
+
+
+def version_of(study: Study, number: str = "") -> LoadedProtocol:
+    """A version by its number; the one in force without. Raises NotFound."""
+    if not number:
+        return load_protocol(study.protocol_version_id)
+    versions = (
+        study.protocol_versions.filter(number=number) if number.isdecimal() and len(number) < 6 else None
+    )
+    pk = versions.values_list("pk", flat=True).first() if versions is not None else None
+    if pk is None:
+        raise NotFound
+    return load_protocol(pk)
 
 
 @transaction.atomic
@@ -98,6 +111,21 @@ def parse_definition(definition: Mapping[str, Any]) -> Protocol:
 def unusable(error: ProtocolError) -> InvalidInput:
     problems = [FieldProblem(error.where, error.problem)]
     return InvalidInput(f"The protocol cannot be used: {error}", problems=problems, code="bad_protocol")
+
+
+def comparable_versions(study: Study) -> list[int]:
+    """The versions (ids) whose answers fit the questions of the one in force: other wordings, the same scales."""
+    now = load_protocol(study.protocol_version_id).spec
+    return [
+        pk
+        for pk in study.protocol_versions.order_by("number").values_list("pk", flat=True)
+        if (spec := load_protocol(pk).spec).layout == now.layout
+        and all(
+            changes.is_same_scale(question, present)
+            for question in spec.questions
+            if (present := now.question(question.key))
+        )
+    ]
 
 
 # ── Change while a study runs ─────────────────────────────────────────────────

@@ -106,6 +106,16 @@ def vote(world: World) -> dict[str, Any]:
     return {"client_id": str(uuid.uuid4()), "answers": answers}
 
 
+TINY = {
+    "title": "x", "layout": "rating", "guidelines": "x", "content": ["prompt"], "candidate": "clip",
+    "questions": [{"key": "x", "kind": "text", "title": "x"}],
+}  # fmt: skip
+
+
+def reworded(world: World) -> dict[str, Any]:
+    return {**world.study.protocol_version.definition, "title": "x"}
+
+
 def correction(world: World) -> dict[str, Any]:
     version = case_of(world, "judged").item_version_id
     return {"version_id": version, "texts": {"prompt": "x"}, "reason": "wording"}
@@ -158,7 +168,7 @@ READS: dict[Verdicts, str] = {
         review_rules hints prescore prompt_families prompts writers writer draft_outcomes writing_runs
         overview study_scorers sensitivity review_report report_file plan comparisons comparison
         comparison_file agreement report learned_models scoring_runs scores webhooks webhook preview
-        preview_clip preview_spectrogram deliveries
+        preview_clip preview_spectrogram deliveries protocol_changes protocol_draft
     """,
     THE_RATER: "assignment clip spectrogram check_sound",
     RATERS: "checks returned",
@@ -179,6 +189,10 @@ ROWS = [
     Row("api_token", "delete", THE_RATER, 204),
     Row("api_studies", "post", NOBODY, body=lambda w: {"slug": "x", "title": "x", "preset": "orca"}),
     Row("api_study", "patch", MANAGERS, body=lambda w: {"title": "x"}),
+    Row("api_protocol", "post", MANAGERS, 201, body=lambda w: {"definition": reworded(w)}),
+    Row("api_protocol_changes", "post", MANAGERS, body=lambda w: {"definition": TINY}),
+    Row("api_protocol_draft", "put", MANAGERS, body=lambda w: {"definition": TINY}),
+    Row("api_protocol_draft", "delete", MANAGERS, 204),
     Row("api_next", "post", RATERS, body=lambda w: {}),
     Row("api_rater", "patch", MANAGERS, body=lambda w: {"state": "paused", "reason": "x"}),
     Row("api_withdraw_rater", "post", MANAGERS, 202, body=lambda w: {"mode": "removed"}),
