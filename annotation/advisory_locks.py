@@ -24,6 +24,7 @@ class LockKey(IntEnum):
     WEBHOOK_SWEEP = 7_303_023
     HINT_SWEEP = 7_303_031
     PRIORITY_SWEEP = 7_303_032
+    MAIL_SWEEP = 7_303_041
 
 
 @contextmanager

@@ -16,5 +16,12 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 # annotation keeps the tasks of each room in the room.
 app.autodiscover_tasks(
-    ["annotation.api", "annotation.jobs", "annotation.rating", "annotation.review", "annotation.webhooks"]
+    [
+        "annotation.api",
+        "annotation.jobs",
+        "annotation.mail",
+        "annotation.rating",
+        "annotation.review",
+        "annotation.webhooks",
+    ]
 )

@@ -6,8 +6,10 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 
 class BadEnvironment(SystemExit):
@@ -88,6 +90,59 @@ def hosts_and_networks(name: str) -> list[str]:
                 name, f"{place!r} is no host name, IP number or network such as 10.1.0.0/16"
             ) from None
     return places
+
+
+def site(name: str) -> str:
+    """The beginning of all addresses of this site, without a slash at its end; empty where nothing is said."""
+    value = text(name).rstrip("/")
+    if value and not re.fullmatch(r"https?://[^/\s?#@]+", value):
+        raise BadEnvironment(name, f"{value!r} is not of the form https://concord.example.org")
+    return value
+
+
+@dataclass(frozen=True)
+class Mailer:
+    """How mail leaves: Django's backend and what it needs."""
+
+    backend: str
+    host: str = "localhost"
+    port: int = 25
+    user: str = ""
+    password: str = ""
+    starttls: bool = False
+    tls: bool = False
+    folder: str | None = None
+
+
+def mailer(name: str) -> Mailer:
+    """From smtp://user:password@host:587 (STARTTLS), smtps://…:465 (TLS from the start), smtp+plain://host:25 (a relay
+    in the house), file:///folder or console: (also where nothing is said)."""
+    try:
+        address = urlsplit(text(name, "console:"))
+        port = address.port
+    except ValueError:
+        raise BadEnvironment(name, "is no address; use smtp://user:password@host:587") from None
+    ports = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
+    backend = "django.core.mail.backends.{}.EmailBackend"
+    if address.scheme == "console" and not address.netloc + address.path:
+        return Mailer(backend.format("console"))
+    if address.scheme == "file" and not address.netloc and address.path:
+        return Mailer(backend.format("filebased"), folder=unquote(address.path))
+    if address.scheme in ports and address.hostname:
+        return Mailer(
+            backend.format("smtp"),
+            host=address.hostname,
+            port=port or ports[address.scheme],
+            user=unquote(address.username or ""),
+            password=unquote(address.password or ""),
+            starttls=address.scheme == "smtp",
+            tls=address.scheme == "smtps",
+        )
+    raise BadEnvironment(
+        name,
+        "is none of smtp://user:password@host:587, smtps://user:password@host:465, smtp+plain://host:25, "
+        "file:///folder and console:",
+    )
 
 
 def home() -> Path:

@@ -163,6 +163,8 @@ def _start_and_supervise(
     supervisor: Supervisor, interruption: Interruption, *, home: Path, port: int, with_demo: bool
 ) -> None:
     """Start everything in order, then keep it running. Ends by raising Stop or Failed."""
+    # Mails of workers link to here, where no other address is set.
+    os.environ.setdefault("CONCORD_SITE_URL", f"http://{HOST}:{port}")
     database = _start_database(home)
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
     server = supervisor.serve("web", *web_command(port))

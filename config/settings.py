@@ -22,6 +22,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
     "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},
     "sweep-webhooks": {"task": "annotation.tasks.sweep_webhooks", "schedule": 5.0},
+    "send-mail": {"task": "annotation.tasks.send_mail", "schedule": 15.0},
     "sweep-hints": {"task": "scoring.tasks.sweep_hints", "schedule": 10.0},
     "settle-returns": {"task": "annotation.tasks.settle_returns", "schedule": 30.0},
     "reckon-priorities": {"task": "scoring.tasks.reckon_priorities", "schedule": 60.0},
@@ -94,6 +95,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "labeling_ui.account.language.AccountLanguage",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "labeling_ui.domain_errors.DomainErrorPages",
@@ -283,6 +285,25 @@ CLIP_CACHE = HOME / "fetched-clips"
 CLIP_CACHE_BYTES = env.integer("CONCORD_CLIP_CACHE_MB", 20_000, minimum=100, maximum=10**8) * 1024 * 1024
 # Buckets that whoever imports into a study may name.
 S3_SOURCES = env.names("CONCORD_S3_SOURCES")
+
+# ── E-mail ───────────────────────────────────────────────────────────────────
+# Where it goes: a mail server, a folder of files, or, unless said, the worker's log.
+_mailer = env.mailer("CONCORD_EMAIL_URL")
+EMAIL_BACKEND, EMAIL_FILE_PATH = _mailer.backend, _mailer.folder
+EMAIL_HOST, EMAIL_PORT = _mailer.host, _mailer.port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mailer.user, _mailer.password
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mailer.starttls, _mailer.tls
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("CONCORD_EMAIL_FROM", "Concord <concord@localhost>")
+# Mails that one account may cause, and that the site sends, within an hour. More wait for the next.
+MAIL_PER_PERSON = env.integer("CONCORD_EMAIL_PER_PERSON", 200, minimum=1, maximum=10**6)
+MAIL_PER_HOUR = env.integer("CONCORD_EMAIL_PER_HOUR", 2000, minimum=1, maximum=10**7)
+# How long a link to a new password works.
+PASSWORD_RESET_TIMEOUT = 24 * 3600
+# The address of this site in mails that no request causes.
+SITE_URL = env.site("CONCORD_SITE_URL") or (
+    f"https://{ALLOWED_HOSTS[0]}" if HTTPS and ALLOWED_HOSTS else "http://127.0.0.1:8000"
+)
 
 # ── Language and time ────────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"

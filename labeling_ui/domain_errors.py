@@ -28,6 +28,10 @@ ERROR_MESSAGES = (
     _("You manage this study; rating is for its annotators and experts."),
     _("This invitation has been used up, has expired or was withdrawn. Ask for a new one."),
     _("This invitation has just been used up. Ask for a new one."),
+    _(
+        "This link does not work any more, or is for another account. Ask for the change again in your profile."
+    ),
+    _("Another account uses this address by now."),
     _("This is the study's only admin; make someone else admin first."),
     _("This study has no protocol yet."),
     _("Your account may not create studies; ask an operator for it."),
@@ -63,6 +67,9 @@ ERROR_MESSAGES = (
 # With blanks that the services fill.
 ERROR_MESSAGE_PATTERNS = (
     _("Run %(number)s of this study does the same and has not finished. Wait for it, or cancel it first."),
+    _(
+        "You may send %(most)s mails an hour, and %(left)s are left. Copy a link instead, or send the rest later."
+    ),
     _("This case is settled already: %(decision)s."),
     _("%(who)s is working on this case now."),
     _("This case was given to %(who)s. Whoever runs the study can give it to somebody else."),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.decorators.cache import cache_control
-from django.views.i18n import JavaScriptCatalog, set_language
+from django.views.i18n import JavaScriptCatalog
 
+from labeling_ui.account import profile_views
 from labeling_ui.account import views as account_views
+from labeling_ui.account.language import set_language
 from labeling_ui.models import training_views, writing_views
 from labeling_ui.models import views as models_views
 from labeling_ui.rate import views as rate_views
@@ -127,6 +129,15 @@ urlpatterns = [
     path("", account_views.home, name="home"),
     path("sign-in/", account_views.SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
+    path("account/", profile_views.profile, name="profile"),
+    path("account/address/", profile_views.address, name="address"),
+    path("account/address/<str:token>/", profile_views.confirm_address, name="confirm_address"),
+    path("lost-password/", profile_views.LostPassword.as_view(), name="password_reset"),
+    path(
+        "lost-password/<str:uidb64>/<str:token>/",
+        profile_views.NewPassword.as_view(),
+        name="password_reset_confirm",
+    ),
     path("account/password/", account_views.PasswordChange.as_view(), name="password_change"),
     path("account/tokens/", account_views.tokens, name="tokens"),
     path("account/tokens/<int:token_id>/revoke/", account_views.revoke_token, name="revoke_token"),

@@ -136,10 +136,15 @@ def studies_of(user: User) -> QuerySet[Study]:
 
 def managed_study(user: User, slug: str) -> Study:
     """A study that this account runs: researchers and admins. Its raters hear 403: they know it exists."""
+    return managed_access(user, slug).study
+
+
+def managed_access(user: User, slug: str) -> StudyAccess:
+    """The same, with the account's role in it."""
     access = study_of(user, slug)
     if not access.manages:
         raise NotAllowed("Only researchers and admins of this study can do this.")
-    return access.study
+    return access
 
 
 def administered_study(user: User, slug: str) -> Study:
@@ -147,6 +152,13 @@ def administered_study(user: User, slug: str) -> Study:
     if access.role != Role.ADMIN:
         raise NotAllowed("Only admins of this study can do this.")
     return access.study
+
+
+def administers(user: User, study: Study) -> bool:
+    """Whether this account is an admin of a study."""
+    if user.is_superuser:
+        return True
+    return Membership.objects.filter(study=study, user_id=user.pk, role=Role.ADMIN).exists()
 
 
 def check_operator(user: User) -> None:

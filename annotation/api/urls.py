@@ -67,6 +67,7 @@ study = [
     path("members/", studies_api.MembersView.as_view(), name="api_members"),
     path("members/<int:member_id>/", studies_api.MemberView.as_view(), name="api_member"),
     path("invitations/", studies_api.InvitationsView.as_view(), name="api_invitations"),
+    path("invitations/mail/", studies_api.MailInvitationsView.as_view(), name="api_invitations_by_mail"),
     path("invitations/<int:invitation_id>/", studies_api.InvitationView.as_view(), name="api_invitation"),
     path("items/", items_api.ItemsView.as_view(), name="api_items"),
     path("items/<int:item_id>/", items_api.ItemView.as_view(), name="api_item"),

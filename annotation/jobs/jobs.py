@@ -26,6 +26,7 @@ from django.utils import timezone
 
 from annotation.advisory_locks import session_lock
 from annotation.errors import Conflict, DomainError, FieldProblem, InvalidInput
+from annotation.mail import notices
 from annotation.models import Job, Study, User
 from annotation.studies import audit
 
@@ -277,9 +278,10 @@ def _finish(job: Job, state: str, *, report: dict[str, Any], message: str = "") 
 
 def _record_end(job_id: uuid.UUID) -> None:
     """Read anew: an import may have made the study that its job belongs to."""
-    job = Job.objects.select_related("study").get(pk=job_id)
+    job = Job.objects.select_related("study", "created_by").get(pk=job_id)
     subject = f"job {job.pk}"
     audit.record("job.finished", actor=None, study=job.study, subject=subject, kind=job.kind, state=job.state)
+    notices.job_finished(job)
 
 
 def _leased_row(job: Job) -> QuerySet[Job]:

@@ -21,7 +21,9 @@ from annotation.models.judgment import Exclusion as Exclusion
 from annotation.models.judgment import Judgment as Judgment
 from annotation.models.listening import Clip as Clip
 from annotation.models.listening import ListeningCheck as ListeningCheck
+from annotation.models.mail import Mail as Mail
 from annotation.models.people import Invitation as Invitation
+from annotation.models.people import InvitationUse as InvitationUse
 from annotation.models.people import Membership as Membership
 from annotation.models.people import Rater as Rater
 from annotation.models.people import RaterWithdrawal as RaterWithdrawal

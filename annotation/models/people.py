@@ -39,6 +39,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     may_create_studies = models.BooleanField(default=False)
     date_joined = models.DateTimeField(default=timezone.now)
+    # Of pages and mails; empty for whatever the browser asks for.
+    language = models.CharField(_("language"), max_length=10, blank=True, default="")
+    mails_jobs = models.BooleanField(default=False)
+    mails_cases = models.BooleanField(default=True)
 
     # The studies that a request is limited to by its token; None for all. Set per request, never stored.
     only_studies: frozenset[int] | None = None
@@ -80,10 +84,13 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that makes whoever opens it a member. Only a digest is kept: the link is shown once."""
+    """A link that makes whoever opens it a member. Only a digest is kept: the link is shown once, or goes to `email`.
+    `label` tells those who run the study whom it is for."""
 
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=12, choices=Role.choices)
+    label = models.CharField(max_length=100, blank=True, default="")
+    email = models.EmailField(blank=True, default="")
     token_sha256 = models.CharField(max_length=64, unique=True)
     max_uses = models.PositiveIntegerField(default=1)
     uses = models.PositiveIntegerField(default=0)
@@ -95,6 +102,19 @@ class Invitation(models.Model):
     @property
     def is_open(self) -> bool:
         return self.revoked_at is None and self.uses < self.max_uses and self.expires_at > timezone.now()
+
+
+class InvitationUse(models.Model):
+    """Who joined by an invitation, and when."""
+
+    invitation = models.ForeignKey(Invitation, models.CASCADE, related_name="accepted")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    used_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["invitation", "user"], name="invitation_used_once_per_account")
+        ]
 
 
 def new_pseudonym() -> str:

@@ -18,6 +18,7 @@ from django.utils import timezone
 from annotation import access
 from annotation.access import case_under_review, study_with_review_queue
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.mail import notices
 from annotation.models import (
     CaseEvent,
     CaseReason,
@@ -274,6 +275,8 @@ def assign(user: User, slug: str, case_ids: Sequence[int], *, expert: str | None
         "cases.assigned", actor=user, study=study, subject=f"user {to.pk}" if to else "nobody",
         cases=[case.pk for case in changed],
     )  # fmt: skip
+    if to:
+        notices.cases_assigned(study, to, n=len(changed), actor=user)
     return len(changed)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import F, QuerySet, Sum
 from django.http import StreamingHttpResponse
@@ -251,6 +251,28 @@ class InvitationIn(In):
     role = serializers.ChoiceField(Role.choices)
     max_uses = serializers.IntegerField(default=1, min_value=1, max_value=10_000)
     days = serializers.IntegerField(default=14, min_value=1, max_value=365)
+    label = serializers.CharField(
+        default="", allow_blank=True, max_length=100, help_text="For those who run the study."
+    )
+
+
+class MailInvitationIn(In):
+    emails = serializers.ListField(
+        child=serializers.EmailField(), min_length=1, max_length=members.MAX_ADDRESSES
+    )
+    role = serializers.ChoiceField(Role.choices)
+    days = serializers.IntegerField(default=14, min_value=1, max_value=365)
+    label = serializers.CharField(default="", allow_blank=True, max_length=100)
+
+
+class InvitedOut(Out):
+    shape = members.Invited
+    notes: ClassVar[Mapping[str, str]] = {
+        "added": "Have an account, and are members now. Only admins of the study add accounts.",
+        "invited": "Get a mail with a link.",
+        "members": "Were members before.",
+        "held_back": "Have had too many mails within the hour.",
+    }
 
 
 class JoinIn(In):
@@ -270,8 +292,9 @@ class MemberOut(Out):
 
 
 class InvitationOut(Out):
-    shape, shown = Invitation, "id role max_uses uses is_open expires_at revoked_at created_at"
+    shape, shown = Invitation, "id role label email max_uses uses is_open expires_at revoked_at created_at"
     is_open = serializers.BooleanField()
+    email = serializers.CharField(help_text="The address that its link went to; empty for a link to copy.")
 
 
 class NewInvitationOut(InvitationOut):
@@ -319,6 +342,20 @@ class InvitationsView(APIView):
         invitation, token = members.invite(study, actor=request.user, **InvitationIn.parsed(request.data))
         link = request.build_absolute_uri(reverse("join", args=[token]))
         return Response({**InvitationOut(invitation).data, "token": token, "link": link}, status=201)
+
+
+class MailInvitationsView(APIView):
+    @operation("invite_by_mail", InvitedOut, 400, 403, 404, 409, request=MailInvitationIn)
+    def post(self, request: Request, slug: str) -> Response:
+        """A mail with an invitation for one to each address. Accounts that an admin names become members at once."""
+        study = access.managed_study(request.user, slug)
+
+        def join_link(token: str) -> str:
+            return request.build_absolute_uri(reverse("join", args=[token]))
+
+        body = MailInvitationIn.parsed(request.data)
+        outcome = members.invite_by_mail(study, actor=request.user, join_link=join_link, **body)
+        return Response(InvitedOut(outcome).data)
 
 
 class InvitationView(APIView):

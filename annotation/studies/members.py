@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, Prefetch, QuerySet, Subquery
+from django.urls import reverse
 from django.utils import timezone
 
+from annotation import access
 from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from annotation.models import Invitation, Membership, Rater, Study, User
+from annotation.mail import messages, outbox
+from annotation.models import Invitation, InvitationUse, Mail, Membership, Rater, Study, User
 from annotation.models.people import RATING_ROLES, Role
 from annotation.rating import leases
 from annotation.review import cases
@@ -76,7 +81,14 @@ def ensure_rater(study: Study, user: User) -> Rater:
 
 @transaction.atomic
 def invite(
-    study: Study, *, role: str, actor: User, max_uses: int = 1, days: int = 14
+    study: Study,
+    *,
+    role: str,
+    actor: User,
+    max_uses: int = 1,
+    days: int = 14,
+    label: str = "",
+    email: str = "",
 ) -> tuple[Invitation, str]:
     """A new invitation and its token, which is in nobody's database and cannot be shown again."""
     if role not in Role.values:
@@ -86,20 +98,123 @@ def invite(
     invitation = Invitation.objects.create(
         study=study,
         role=role,
+        label=label,
+        email=email,
         token_sha256=_digest(token),
         max_uses=max_uses,
         expires_at=timezone.now() + timedelta(days=days),
         created_by=actor,
     )
     audit.record(
-        "invitation.created", actor=actor, study=study, subject=f"invitation {invitation.pk}", role=role
+        "invitation.created",
+        actor=actor,
+        study=study,
+        subject=f"invitation {invitation.pk}",
+        role=role,
+        **({"label": label} if label else {}),
     )
     return invitation, token
 
 
+@dataclass(frozen=True)
+class Invited:
+    """What became of the addresses of one request: accounts that are members now, invitations on their way, addresses
+    that were members before, and those that have had too many mails within the hour."""
+
+    added: list[str] = field(default_factory=list)
+    invited: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+
+
+# Addresses in one request.
+MAX_ADDRESSES = 100
+
+
+@transaction.atomic
+def invite_by_mail(
+    study: Study,
+    *,
+    emails: Sequence[str],
+    role: str,
+    actor: User,
+    join_link: Callable[[str], str],
+    days: int = 14,
+    label: str = "",
+) -> Invited:
+    """A mail to each address, with an invitation for one. Accounts that an admin of the study names become members at
+    once; nobody else learns from this who has an account."""
+    _check_may_grant(study, role, actor=actor)
+    addresses = list(dict.fromkeys(email.strip().lower() for email in emails))
+    if len(addresses) > MAX_ADDRESSES:
+        raise InvalidInput(f"{MAX_ADDRESSES} addresses at the most.", code="too_many_addresses")
+    outbox.check_quota(actor, len(addresses))
+    outcome = Invited()
+    in_study = {each.user.email for each in study.memberships.select_related("user")}
+    may_add = access.administers(actor, study)
+    for address in addresses:
+        if address in in_study:
+            outcome.members.append(address)
+            continue
+        user = User.objects.filter(email=address, is_active=True).first() if may_add else None
+        if user is not None:
+            _add_by_mail(study, user, role=role, actor=actor)
+            outcome.added.append(address)
+            continue
+        invitation, token = invite(study, role=role, actor=actor, days=days, label=label, email=address)
+        mail = _post_invitation(invitation, join_link(token), days=days)
+        (outcome.invited if mail else outcome.held_back).append(address)
+    return outcome
+
+
+def _add_by_mail(study: Study, user: User, *, role: str, actor: User) -> None:
+    add_member(study, user, role=role, actor=actor)
+    outbox.post(
+        user.email,
+        lambda: messages.added(
+            to=study.title,
+            role=str(Role(role).label),
+            by=str(actor),
+            link=outbox.site_address(reverse("home")),
+        ),
+        kind=Mail.Kind.ADDED,
+        user=user,
+        sent_by=actor,
+        study=study,
+    )
+
+
+def _post_invitation(invitation: Invitation, link: str, *, days: int) -> Mail | None:
+    study, by = invitation.study, invitation.created_by
+    return outbox.post(
+        invitation.email,
+        lambda: messages.invitation(
+            to=study.title, role=invitation.get_role_display(), by=str(by), link=link, days=days
+        ),
+        kind=Mail.Kind.INVITATION,
+        sent_by=by,
+        study=study,
+        invitation=invitation,
+    )
+
+
+def with_acceptances(study: Study) -> QuerySet[Invitation]:
+    """The invitations to a study, newest first, each with who joined by it and the mails that carried it."""
+    uses = Prefetch("accepted", InvitationUse.objects.select_related("user").order_by("used_at"))
+    invitations = study.invitations.select_related("created_by").prefetch_related(uses, "mails")
+    return invitations.order_by("-pk")
+
+
+def invitation_by_token(token: str) -> Invitation | None:
+    """The invitation behind a link, whether or not it can still be used."""
+    return (
+        Invitation.objects.select_related("study", "created_by").filter(token_sha256=_digest(token)).first()
+    )
+
+
 def open_invitation(token: str) -> Invitation:
     """The invitation behind a link, as long as it can be used."""
-    invitation = Invitation.objects.select_related("study").filter(token_sha256=_digest(token)).first()
+    invitation = invitation_by_token(token)
     if invitation is None or not invitation.is_open:
         raise NotFound("This invitation has been used up, has expired or was withdrawn. Ask for a new one.")
     return invitation
@@ -107,17 +222,20 @@ def open_invitation(token: str) -> Invitation:
 
 @transaction.atomic
 def accept_invitation(token: str, user: User) -> Membership:
-    """Join the study. A member who follows the link again keeps their role and uses nothing up."""
+    """Join the study. A member who follows the link again, however old, keeps their role and uses nothing up."""
+    invitation = invitation_by_token(token)
+    if invitation is not None:
+        existing = Membership.objects.filter(user=user, study=invitation.study).first()
+        if existing is not None:
+            return existing
     invitation = open_invitation(token)
-    existing = Membership.objects.filter(user=user, study=invitation.study).first()
-    if existing is not None:
-        return existing
     # The condition in the update decides between two people racing for the last place.
     used = Invitation.objects.filter(pk=invitation.pk, uses__lt=F("max_uses"), revoked_at=None).update(
         uses=F("uses") + 1
     )
     if not used:
         raise NotFound("This invitation has just been used up. Ask for a new one.")
+    InvitationUse.objects.get_or_create(invitation=invitation, user=user)
     return add_member(invitation.study, user, role=invitation.role, actor=user)
 
 
@@ -160,9 +278,7 @@ def _check_last_admin(membership: Membership) -> None:
 
 def _check_may_grant(study: Study, role: str, *, actor: User) -> None:
     """Researchers bring in raters; who else may run the study is for its admins to say."""
-    if role in RATING_ROLES or actor.is_superuser:
-        return
-    if not Membership.objects.filter(study=study, user=actor, role=Role.ADMIN).exists():
+    if role not in RATING_ROLES and not access.administers(actor, study):
         raise NotAllowed("Only admins of this study can invite researchers and admins.")
 
 

@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -23,7 +24,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from annotation import access
 from annotation.access import tokens as access_tokens
-from annotation.models import ApiToken, Rater, User
+from annotation.models import ApiToken, Invitation, Membership, Rater, User
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 from annotation.review import queue
 from annotation.studies import members
@@ -60,13 +61,34 @@ class PasswordChange(PasswordChangeView):
 @never_cache
 @sensitive_post_parameters("password")
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """What an invitation leads to: an account if there is none yet, then the study."""
-    invitation = members.open_invitation(token)
-    form = None if request.user.is_authenticated else SignUpForm(request.POST or None)
+    """What an invitation leads to: an account if there is none yet, then the study. Members are led to it by any link
+    to it, however old; whoever else has a link that opens nothing is told whom to ask."""
+    invitation = members.invitation_by_token(token)
+    if invitation is not None and _is_member(request.user, invitation):
+        return _to_study(request.user, invitation)
+    if invitation is None or not invitation.is_open:
+        return render(
+            request, "labeling_ui/account/old_invitation.html", {"invitation": invitation}, status=404
+        )
+    form = None
+    if not request.user.is_authenticated:
+        form = SignUpForm(request.POST or None, initial={"email": invitation.email})
     if request.method == "POST" and (form is None or form.is_valid()):
         return _accept_invitation(request, token, form)
     context = {"study": invitation.study, "role": Role(invitation.role), "form": form}
     return render(request, "labeling_ui/account/join.html", context)
+
+
+def _is_member(user: User | AnonymousUser, invitation: Invitation) -> bool:
+    return (
+        user.is_authenticated
+        and Membership.objects.filter(user_id=user.pk, study_id=invitation.study_id).exists()
+    )
+
+
+def _to_study(user: User, invitation: Invitation) -> HttpResponse:
+    manages = access.study_of(user, invitation.study.slug).manages
+    return redirect("study", invitation.study.slug) if manages else redirect("home")
 
 
 @transaction.atomic

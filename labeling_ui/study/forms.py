@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.utils import parseaddr
 from typing import Any
 
 from django import forms
+from django.core.validators import validate_email
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Exclusion, Rater, RaterWithdrawal, Study, Webhook
 from annotation.models.people import RATING_ROLES, Role
 from annotation.protocols import preset, preset_keys
+from annotation.studies.members import MAX_ADDRESSES
 from annotation.studies.studies import RESERVED_SLUGS
 from labeling_ui.templatetags.formatting import in_language
 
@@ -111,14 +115,50 @@ ROLE_LABELS = {
 
 
 class InvitationForm(forms.Form):
+    """By mail where addresses are given, else by a link to copy."""
+
     role = forms.ChoiceField(label=_("Role"), initial=Role.ANNOTATOR)
-    max_uses = forms.IntegerField(label=_("Number of people"), initial=1, min_value=1, max_value=10_000)
+    emails = forms.CharField(
+        label=_("E-mail addresses"),
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea({"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_(
+            "One or several, separated by commas or lines. Each gets a mail with a link of its own. Leave it empty for "
+            "a link to copy."
+        ),
+    )
+    label = forms.CharField(
+        label=_("Label"),
+        required=False,
+        max_length=100,
+        help_text=_("Only you and those who run the study with you see it, such as “second cohort”."),
+    )
+    max_uses = forms.IntegerField(
+        label=_("People who may use a link to copy"), initial=1, min_value=1, max_value=10_000
+    )
     days = forms.IntegerField(label=_("Days it stays open"), initial=14, min_value=1, max_value=365)
 
     def __init__(self, *args: Any, grants_any_role: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         roles = Role if grants_any_role else RATING_ROLES
         self.fields["role"].choices = [(role, ROLE_LABELS[role]) for role in roles]
+
+    def clean_emails(self) -> list[str]:
+        """Addresses as people paste them: also `Ada Lovelace <ada@example.org>`."""
+        parts = [part for part in re.split(r"[,;\n]+", self.cleaned_data["emails"]) if part.strip()]
+        addresses = [parseaddr(part.strip())[1].lower() for part in parts]
+        problems = []
+        for part, address in zip(parts, addresses, strict=True):
+            try:
+                validate_email(address)
+            except forms.ValidationError:
+                problems.append(_("%(text)s is no e-mail address.") % {"text": part.strip()})
+        if len(addresses) > MAX_ADDRESSES:
+            problems.append(_("%(n)s addresses at the most.") % {"n": MAX_ADDRESSES})
+        if problems:
+            raise forms.ValidationError(problems[:5])
+        return list(dict.fromkeys(addresses))
 
 
 class RoleForm(forms.Form):

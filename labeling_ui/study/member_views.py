@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation import access
 from annotation.errors import Conflict
+from annotation.models import Study
 from annotation.models.people import Role
 from annotation.studies import members as service
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form
@@ -26,20 +29,39 @@ INVITATIONS_SHOWN = 50
 @never_cache
 def people(request: HttpRequest, slug: str) -> HttpResponse:
     """A new invitation's link stands in the answer to its POST and nowhere else: it cannot be shown again."""
-    study = access.managed_study(request.user, slug)
-    members = list(service.with_pseudonyms(study).order_by("user__name", "user__email"))
-    is_admin = request.user.is_superuser or any(
-        member.user == request.user and member.role == Role.ADMIN for member in members
-    )
-    form = InvitationForm(request.POST or None, grants_any_role=is_admin)
-    link = None
+    mine = access.managed_access(request.user, slug)
+    study, is_admin = mine.study, request.user.is_superuser or mine.role == Role.ADMIN
+    form, link, outcome = InvitationForm(request.POST or None, grants_any_role=is_admin), None, None
     if form.is_valid():
-        _invitation, token = service.invite(study, actor=request.user, **form.cleaned_data)
-        link = request.build_absolute_uri(reverse("join", args=[token]))
-        form = InvitationForm(grants_any_role=is_admin)
-    invitations = study.invitations.select_related("created_by").order_by("-pk")[:INVITATIONS_SHOWN]
-    context = {"study": study, "members": members, "is_admin": is_admin, "form": form, "link": link}
-    return render(request, "labeling_ui/study/people/people.html", {**context, "invitations": invitations})
+        with errors_in_form(form):
+            link, outcome = _invite(request, study, **form.cleaned_data)
+            form = InvitationForm(grants_any_role=is_admin)
+    context = {
+        "study": study,
+        "members": list(service.with_pseudonyms(study).order_by("user__name", "user__email")),
+        "is_admin": is_admin,
+        "form": form,
+        "link": link,
+        "outcome": outcome,
+        "invitations": service.with_acceptances(study)[:INVITATIONS_SHOWN],
+    }
+    return render(request, "labeling_ui/study/people/people.html", context)
+
+
+def _invite(
+    request: HttpRequest, study: Study, *, emails: list[str], max_uses: int, **options: Any
+) -> tuple[str | None, service.Invited | None]:
+    """A link to copy, or what became of the addresses."""
+
+    def join_link(token: str) -> str:
+        return request.build_absolute_uri(reverse("join", args=[token]))
+
+    if emails:
+        return None, service.invite_by_mail(
+            study, emails=emails, actor=request.user, join_link=join_link, **options
+        )
+    _invitation, token = service.invite(study, actor=request.user, max_uses=max_uses, **options)
+    return join_link(token), None
 
 
 revoke_invitation = button(

@@ -20,7 +20,7 @@ def study():
 
 @pytest.fixture
 def link(study) -> str:
-    _, token = members.invite(study, role=Role.ANNOTATOR, actor=UserFactory())
+    _, token = members.invite(study, role=Role.ANNOTATOR, actor=UserFactory(name="Ina Viter"))
     return reverse("join", args=[token])
 
 
@@ -119,8 +119,21 @@ def test_a_used_up_invitation_says_so_and_leaves_no_account_behind(client, study
     Invitation.objects.update(uses=1)
     for answer in (client.get(link), client.post(link, NEWCOMER)):
         assert answer.status_code == 404
-        assert "Ask for a new one." in answer.text
+        assert "Ask Ina Viter for a new link." in answer.text
     assert not User.objects.filter(email="ada@example.org").exists()
+
+
+@pytest.mark.parametrize(("role", "page"), [(Role.ANNOTATOR, "/"), (Role.RESEARCHER, "/studies/{}/")])
+def test_a_member_is_led_to_the_study_by_however_old_a_link(client, study, link, role, page):
+    Invitation.objects.update(uses=1)
+    client.force_login(member(study, role))
+    assert client.get(link).url == page.format(study.slug)
+
+
+def test_a_link_that_is_none_says_what_to_do(client):
+    answer = client.get(reverse("join", args=["half-a-link"]))
+    assert answer.status_code == 404
+    assert "Copy the whole link" in answer.text
 
 
 def test_an_invitation_taken_by_somebody_else_meanwhile_leaves_no_account_behind(client, link, monkeypatch):

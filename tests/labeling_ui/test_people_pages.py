@@ -53,6 +53,20 @@ def test_a_new_invitations_link_is_shown_once_and_works(signed_in, admin):
     assert signed_in.get(link).status_code == 200
 
 
+def test_addresses_get_mails_and_the_page_says_who_was_invited(signed_in):
+    form = {**INVITE, "emails": "Ada <Ada@Example.org>, bob@example.org\n", "label": "cohort 2"}
+    page = signed_in.post(reverse("people", args=["s"]), form).text
+    assert page.count("gets a mail with a link<") == 2
+    assert Invitation.objects.filter(email="ada@example.org", label="cohort 2", max_uses=1).exists()
+    assert "cohort 2" in page
+
+
+def test_what_is_no_address_is_named(signed_in):
+    answer = signed_in.post(reverse("people", args=["s"]), {**INVITE, "emails": "ada@example.org, bob"})
+    assert "bob is no e-mail address." in answer.text
+    assert not Invitation.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("field", "value"), [("role", "owner"), ("max_uses", "0"), ("days", "366"), ("days", "")]
 )
@@ -71,6 +85,7 @@ def test_researchers_invite_raters_only(client, researcher, study):
 def test_a_revoked_invitation_opens_nothing(signed_in, admin, study):
     invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=admin)
     signed_in.post(reverse("revoke_invitation", args=["s", invitation.pk]))
+    signed_in.logout()
     assert signed_in.get(reverse("join", args=[token])).status_code == 404
     assert "withdrawn" in open_people(signed_in, admin).text
 

@@ -1,0 +1,113 @@
+"""What people change about their own account: name, address, language, which mails they get; and lost passwords."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.core import signing
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.errors import Conflict, NotFound
+from annotation.mail import messages, outbox
+from annotation.models import Mail, User
+from annotation.rate_limits import Rate, RateLimiter
+from annotation.studies import audit
+
+_SALT = "concord.address"
+_LINK_AGE = timedelta(days=1)
+PROFILE_FIELDS = ("name", "language", "mails_jobs", "mails_cases")
+
+
+@transaction.atomic
+def change_profile(user: User, **values: Any) -> None:
+    """Change some of `PROFILE_FIELDS`."""
+    changed = [name for name in PROFILE_FIELDS if name in values and getattr(user, name) != values[name]]
+    if not changed:
+        return
+    for name in changed:
+        setattr(user, name, values[name])
+    user.save(update_fields=changed)
+    # Which fields, not what they are: the log outlives a name that somebody wants forgotten.
+    audit.record("user.profile_changed", actor=user, subject=f"user {user.pk}", fields=changed)
+
+
+# ── The address ──────────────────────────────────────────────────────────────
+
+
+@transaction.atomic
+def request_address(user: User, email: str, *, confirm_link: Callable[[str], str]) -> None:
+    """Send a link to a new address, which changes the account's when it is followed. An address that has an account
+    gets none, and whoever asks does not learn of it."""
+    email = email.strip().lower()
+    outbox.check_quota(user, 1)
+    if User.objects.filter(email=email).exists():
+        return
+    token = signing.dumps({"user": user.pk, "from": user.email, "to": email}, salt=_SALT)
+    outbox.post(
+        email,
+        lambda: messages.confirm_address(name=str(user), link=confirm_link(token)),
+        kind=Mail.Kind.ADDRESS,
+        user=user,
+        sent_by=user,
+    )
+    audit.record("user.address_requested", actor=user, subject=f"user {user.pk}")
+
+
+def requested_address(user: User, token: str) -> str:
+    """The address that a link is to set. Raises NotFound for one that is too old, used, or somebody else's."""
+    try:
+        asked = signing.loads(token, salt=_SALT, max_age=_LINK_AGE)
+    except signing.BadSignature:
+        asked = None
+    if asked is None or asked["user"] != user.pk or asked["from"] != user.email:
+        raise NotFound(
+            "This link does not work any more, or is for another account. Ask for the change again in your profile."
+        )
+    return str(asked["to"])
+
+
+@transaction.atomic
+def confirm_address(user: User, token: str) -> None:
+    before, email = user.email, requested_address(user, token)
+    try:
+        with transaction.atomic():
+            User.objects.filter(pk=user.pk).update(email=email)
+    except IntegrityError:
+        raise Conflict("Another account uses this address by now.", code="address_taken") from None
+    user.email = email
+    audit.record("user.address_changed", actor=user, subject=f"user {user.pk}")
+    outbox.post(
+        before, lambda: messages.address_changed(new=email), kind=Mail.Kind.ADDRESS, user=user, sent_by=user
+    )
+
+
+# ── Lost passwords ───────────────────────────────────────────────────────────
+
+# Requests for a new password: within an hour to one address, and from one place (counted in each server process).
+RESETS_PER_ADDRESS = 3
+RESETS_PER_CALLER = Rate(20, 3600)
+reset_requests = RateLimiter()
+
+
+def may_ask_for_reset(caller: str) -> bool:
+    return reset_requests.take(caller, RESETS_PER_CALLER, now=time.monotonic()) == 0
+
+
+@transaction.atomic
+def post_password_reset(user: User, link: str) -> None:
+    """Send a link to choose a new password, unless a few are on their way already."""
+    recent = Mail.objects.filter(
+        kind=Mail.Kind.PASSWORD_RESET, to=user.email, created_at__gt=timezone.now() - outbox.HOUR
+    )
+    if recent.count() < RESETS_PER_ADDRESS:
+        outbox.post(
+            user.email,
+            lambda: messages.password_reset(link=link),
+            kind=Mail.Kind.PASSWORD_RESET,
+            user=user,
+        )
+        audit.record("user.password_reset_requested", actor=None, subject=f"user {user.pk}")

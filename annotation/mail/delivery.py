@@ -1,0 +1,110 @@
+"""Sending what is in the outbox: at least once, with retries and backoff, and no more in an hour than is set.
+
+A mail is claimed before it is sent. A worker that dies leaves a row that is sent again five minutes later.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import datetime, timedelta
+from smtplib import SMTPException, SMTPRecipientsRefused
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db.models import F
+from django.utils import timezone
+
+from annotation.advisory_locks import LockKey, session_lock
+from annotation.mail.outbox import HOUR
+from annotation.models import Mail
+from annotation.studies import audit
+
+_CLAIM = timedelta(minutes=5)
+_SEND_S = 30.0
+# Until the next try, after each that failed; a mail that fails once more is given up, after about a day.
+RETRY_AFTER = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 360, 960))
+# How long the log of mails is kept.
+LOG_RETENTION = timedelta(days=90)
+
+logger = logging.getLogger(__name__)
+
+
+def send_due() -> int:
+    """Send what is due, for at most half a minute; how many were sent."""
+    with session_lock(LockKey.MAIL_SWEEP) as alone:
+        if not alone:
+            return 0
+        Mail.objects.filter(created_at__lt=timezone.now() - LOG_RETENTION).delete()
+        return _send_until(time.monotonic() + _SEND_S)
+
+
+def _send_until(deadline: float) -> int:
+    n_sent, connection = 0, None
+    while time.monotonic() < deadline and (mail := _claim()) is not None:
+        try:
+            if connection is None:
+                connection = get_connection(timeout=settings.EMAIL_TIMEOUT)
+                connection.open()
+            _send(mail, connection)
+        except (SMTPException, OSError, ValueError) as error:
+            _record_failure(mail, error)
+            connection = None  # the next one gets a fresh one
+        else:
+            n_sent += 1
+            _finish(mail, Mail.State.SENT, sent_at=timezone.now())
+    if connection is not None:
+        connection.close()
+    return n_sent
+
+
+def _claim() -> Mail | None:
+    now = timezone.now()
+    if _sent_within_the_hour(now) >= settings.MAIL_PER_HOUR:
+        return None
+    due = Mail.objects.filter(state=Mail.State.WAITING, due_at__lte=now)
+    mail = due.select_related("study").order_by("due_at", "pk").first()
+    # Claim before sending: a crash then leaves a row that is due again.
+    if mail is None or not due.filter(pk=mail.pk).update(due_at=now + _CLAIM, n_tries=F("n_tries") + 1):
+        return None
+    mail.n_tries += 1
+    return mail
+
+
+def _sent_within_the_hour(now: datetime) -> int:
+    return Mail.objects.filter(state=Mail.State.SENT, sent_at__gt=now - HOUR).count()
+
+
+def _send(mail: Mail, connection: BaseEmailBackend) -> None:
+    # Auto-Submitted: no holiday notice answers it.
+    headers = {"Auto-Submitted": "auto-generated"}
+    message = EmailMultiAlternatives(
+        mail.subject, mail.text, to=[mail.to], headers=headers, connection=connection
+    )
+    message.attach_alternative(mail.html, "text/html")
+    message.send()
+
+
+def _record_failure(mail: Mail, error: Exception) -> None:
+    text = f"{type(error).__name__}: {error}"[:500]
+    logger.warning("Mail %s (%s) was not sent: %s", mail.pk, mail.kind, text)
+    if mail.n_tries > len(RETRY_AFTER) or _is_permanent(error):
+        _finish(mail, Mail.State.FAILED, error=text)
+        audit.record(
+            "mail.failed", actor=None, study=mail.study, subject=f"mail {mail.pk}", kind=mail.kind, error=text
+        )
+    else:
+        due_at = timezone.now() + RETRY_AFTER[mail.n_tries - 1]
+        Mail.objects.filter(pk=mail.pk).update(due_at=due_at, error=text)
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Whether the server knows no such address: trying again is of no use."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(code >= 500 for code, _text in error.recipients.values())
+    return isinstance(error, ValueError)
+
+
+def _finish(mail: Mail, state: Mail.State, **values: object) -> None:
+    Mail.objects.filter(pk=mail.pk).update(state=state, text="", html="", **{"error": "", **values})

@@ -1,0 +1,76 @@
+"""The outbox: a mail is a row, written in the transaction of what it tells of and sent after its commit. A mail server
+that is slow or down costs the request nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone, translation
+
+from annotation.errors import Conflict
+from annotation.mail.messages import Message
+from annotation.models import Invitation, Mail, Study, User
+
+HOUR = timedelta(hours=1)
+# Mails within an hour to one address, whoever causes them: nobody's mailbox is flooded by way of this site.
+PER_ADDRESS = 10
+
+
+def remaining_for(actor: User) -> int:
+    """How many more mails this account may cause within the hour."""
+    sent = Mail.objects.filter(sent_by=actor, created_at__gt=timezone.now() - HOUR).count()
+    return max(0, settings.MAIL_PER_PERSON - sent)
+
+
+def check_quota(actor: User, n: int) -> None:
+    """Raise Conflict where an account would cause more mails than it may within an hour."""
+    most, left = settings.MAIL_PER_PERSON, remaining_for(actor)
+    if n > left:
+        raise Conflict(
+            f"You may send {most} mails an hour, and {left} are left. Copy a link instead, or send the rest later.",
+            code="too_many_mails",
+        )
+
+
+def post(
+    to: str,
+    write: Callable[[], Message],
+    *,
+    kind: Mail.Kind,
+    user: User | None = None,
+    sent_by: User | None = None,
+    study: Study | None = None,
+    invitation: Invitation | None = None,
+) -> Mail | None:
+    """Put a mail into the outbox, written in the language of the account it is to, or else in the current one. None,
+    and nothing is sent, where the address has had too many within the hour."""
+    if Mail.objects.filter(to=to, created_at__gt=timezone.now() - HOUR).count() >= PER_ADDRESS:
+        return None
+    with translation.override((user.language if user else "") or translation.get_language()):
+        message = write()
+        mail = Mail.objects.create(
+            kind=kind,
+            to=to,
+            user=user,
+            sent_by=sent_by,
+            study=study,
+            invitation=invitation,
+            subject=" ".join(message.subject.split())[:300],
+            text=message.text,
+            html=message.html,
+        )
+    transaction.on_commit(wake_sender, robust=True)
+    return mail
+
+
+def wake_sender() -> None:
+    current_app.send_task("annotation.tasks.send_mail")
+
+
+def site_address(path: str) -> str:
+    """A page's address for a mail that no request causes."""
+    return f"{settings.SITE_URL}{path}"

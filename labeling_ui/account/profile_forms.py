@@ -1,0 +1,84 @@
+"""A person's own account: profile, address, a lost password."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.forms import PasswordResetForm
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from annotation.access import accounts
+from annotation.models import User
+
+
+class ProfileForm(forms.Form):
+    name = forms.CharField(
+        label=_("Your name"),
+        max_length=150,
+        widget=forms.TextInput({"autocomplete": "name"}),
+        help_text=_("The people who run the study see it. It leaves the study in no export."),
+    )
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        help_text=_("Of the pages you see and the mails you get."),
+    )
+    mails_jobs = forms.BooleanField(
+        label=_("Send me a mail when an import, export, release or training that I started has ended"),
+        required=False,
+    )
+    mails_cases = forms.BooleanField(
+        label=_("Send me a mail when cases are given to me to review"), required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["language"].choices = [("", _("As the browser asks")), *settings.LANGUAGES]
+
+
+class AddressForm(forms.Form):
+    email = forms.EmailField(
+        label=_("New e-mail address"),
+        widget=forms.EmailInput({"autocomplete": "email"}),
+        help_text=_("A mail goes there. Your address changes when you follow its link."),
+    )
+    password = forms.CharField(
+        label=_("Your password"),
+        strip=False,
+        widget=forms.PasswordInput({"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        if not user.has_usable_password():
+            del self.fields["password"]
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self.user.check_password(password):
+            raise forms.ValidationError(_("This is not your password."))
+        return password
+
+
+class LostPasswordForm(PasswordResetForm):
+    """Django's own, with the mail put into the outbox."""
+
+    email = forms.EmailField(
+        label=_("E-mail address"), widget=forms.EmailInput({"autocomplete": "email", "autofocus": True})
+    )
+
+    def send_mail(
+        self,
+        subject_template_name: str,
+        email_template_name: str,
+        context: dict[str, Any],
+        from_email: str | None,
+        to_email: str,
+        html_email_template_name: str | None = None,
+    ) -> None:
+        path = reverse("password_reset_confirm", args=[context["uid"], context["token"]])
+        accounts.post_password_reset(context["user"], f"{context['protocol']}://{context['domain']}{path}")

@@ -1,0 +1,91 @@
+"""A person's own account: profile, address, a lost password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse, reverse_lazy
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from annotation.access import accounts
+from annotation.access.sign_in import client_address
+from annotation.studies import audit
+from labeling_ui.account.profile_forms import AddressForm, LostPasswordForm, ProfileForm
+from labeling_ui.domain_errors import errors_in_form
+
+
+@login_required
+@never_cache
+def profile(request: HttpRequest) -> HttpResponse:
+    initial = {name: getattr(request.user, name) for name in accounts.PROFILE_FIELDS}
+    form = ProfileForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        accounts.change_profile(request.user, **form.cleaned_data)
+        if request.user.language:
+            translation.activate(request.user.language)  # of the sentence below
+        messages.success(request, _("Your profile is saved."))
+        return redirect("profile")
+    return render(request, "labeling_ui/account/profile.html", {"form": form})
+
+
+@login_required
+@never_cache
+@sensitive_post_parameters("password")
+def address(request: HttpRequest) -> HttpResponse:
+    form, sent_to = AddressForm(request.POST or None, user=request.user), ""
+    if form.is_valid():
+        with errors_in_form(form):
+            email = form.cleaned_data["email"]
+            accounts.request_address(
+                request.user,
+                email,
+                confirm_link=lambda token: request.build_absolute_uri(
+                    reverse("confirm_address", args=[token])
+                ),
+            )
+            sent_to, form = email, AddressForm(user=request.user)
+    return render(request, "labeling_ui/account/address.html", {"form": form, "sent_to": sent_to})
+
+
+@login_required
+@never_cache
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """A page with a button: programs that look at the links of a mail change nothing."""
+    email = accounts.requested_address(request.user, token)
+    if request.method == "POST":
+        accounts.confirm_address(request.user, token)
+        messages.success(
+            request, _("Your address is %(email)s. Sign in with it from now on.") % {"email": email}
+        )
+        return redirect("profile")
+    return render(request, "labeling_ui/account/confirm_address.html", {"email": email})
+
+
+class LostPassword(PasswordResetView):
+    """The same answer for every address, whether or not it has an account."""
+
+    template_name = "labeling_ui/account/lost_password.html"
+    form_class = LostPasswordForm
+
+    def form_valid(self, form: LostPasswordForm) -> HttpResponse:  # type: ignore[override]
+        if accounts.may_ask_for_reset(client_address(self.request)):
+            form.save(request=self.request, use_https=self.request.is_secure())
+        context = {"sent_to": form.cleaned_data["email"]}
+        return render(self.request, "labeling_ui/account/lost_password.html", context)
+
+
+class NewPassword(PasswordResetConfirmView):
+    template_name = "labeling_ui/account/new_password.html"
+    success_url = reverse_lazy("sign_in")
+
+    def form_valid(self, form) -> HttpResponse:  # type: ignore[no-untyped-def]
+        messages.success(self.request, _("Your password has been changed. Sign in with it."))
+        response = super().form_valid(form)
+        audit.record("user.password_reset", actor=form.user, subject=f"user {form.user.pk}")
+        return response
