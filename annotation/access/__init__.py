@@ -24,6 +24,7 @@ from annotation.models import (
     Rater,
     ReviewCase,
     Study,
+    Task,
     Upload,
     User,
     Webhook,
@@ -341,6 +342,12 @@ def item_of(user: User, slug: str, item_id: int) -> Item:
     """An item of a study that this account runs."""
     study = managed_study(user, slug)
     return _first_or_404(Item.objects.filter(study=study, pk=item_id))
+
+
+def task_of(user: User, slug: str, task_id: int) -> Task:
+    """A task of a study that this account runs."""
+    study = managed_study(user, slug)
+    return _first_or_404(Task.objects.select_related("study").filter(study=study, pk=task_id))
 
 
 def webhook_of(user: User, slug: str, webhook_id: int) -> Webhook:

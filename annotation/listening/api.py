@@ -18,7 +18,7 @@ from annotation.api import downloads
 from annotation.api.authentication import Scope
 from annotation.api.serializers import In, Method, operation, problem_responses
 from annotation.audio.check_sounds import intervals
-from annotation.listening import checks, signed_clips, spectrograms
+from annotation.listening import checks, signed_clips, spectrograms, study_clips
 from annotation.listening.rules.checks import KINDS, is_due
 from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import ListeningCheck
@@ -60,6 +60,62 @@ class ClipView(APIView):
         The bytes are FLAC files of 2.4 seconds each, one after another; `parts` in the briefing says where each ends.
         """
         return send_clip(request, access.assignment_of(request.user, assignment_id), name)
+
+
+class StudyClipOut(serializers.Serializer):
+    """A clip as the page's player takes it; clips of one `group` share their position."""
+
+    name = serializers.CharField()
+    label = serializers.CharField(help_text="The system, of a candidate; else `reference` or `recording`.")
+    duration = serializers.FloatField()
+    samples = serializers.IntegerField()
+    peaks = serializers.CharField(help_text="Base64: the lowest and the highest sample of each stretch.")
+    url = serializers.CharField()
+    parts = serializers.ListField(child=serializers.IntegerField(), help_text="Where each part ends.")
+    gain_db = serializers.FloatField()
+    group = serializers.CharField()
+    switches = serializers.BooleanField()
+
+
+class StudyClipsOut(serializers.Serializer):
+    clips = StudyClipOut(many=True)
+
+
+class TaskClipsView(APIView):
+    @operation("task_clips", StudyClipsOut, 403, 404)
+    def get(self, request: Request, slug: str, task_id: int) -> Response:
+        """What a task plays, with the systems' names; for those who run the study."""
+        task = access.task_of(request.user, slug, task_id)
+        return Response({"clips": study_clips.task_clips(task.study, task)})
+
+
+class ItemClipsView(APIView):
+    @operation("item_clips", StudyClipsOut, 403, 404)
+    def get(self, request: Request, slug: str, item_id: int) -> Response:
+        """What the current version of an item plays, with the systems' names; for those who run the study."""
+        item = access.item_of(request.user, slug, item_id)
+        version = item.current_version
+        clips = [] if version is None else study_clips.version_clips(item.study, version)
+        return Response({"clips": clips})
+
+
+class StudyClipView(APIView):
+    throttle_classes = []
+
+    @extend_schema(
+        operation_id="study_clip",
+        responses={
+            (200, "audio/flac"): OpenApiTypes.BINARY,
+            (206, "audio/flac"): OpenApiTypes.BINARY,
+            416: None,
+            **problem_responses(403, 404),
+        },
+    )
+    def get(self, request: Request, slug: str, clip_id: int) -> ClipResponse:
+        """The sound of a clip of the study, for those who run it: FLAC files of 2.4 seconds each, one after another;
+        `parts` says where each ends. Supports ranges."""
+        clip = study_clips.open_study_clip(access.managed_study(request.user, slug), clip_id)
+        return downloads.send_range(request._request, clip, content_type="audio/flac")
 
 
 class SpectrogramView(APIView):

@@ -110,6 +110,18 @@ class Answer(models.Model):
             )
         ]
 
+    @property
+    def option(self) -> str | None:
+        """The key of the option that was chosen; None where the question is of another kind."""
+        if self.question.kind != "choice" or self.value is None:
+            return None
+        return self.question.options[int(self.value) - 1]
+
+    @property
+    def options(self) -> list[str] | None:
+        """The keys of the options that were ticked; None where the question is of another kind."""
+        return None if self.selected is None else [self.question.options[n - 1] for n in self.selected]
+
 
 class Exclusion(models.Model):
     """A logged, reversible mark that keeps a judgment out of analysis. Append-only; the last row for it stands."""

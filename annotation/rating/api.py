@@ -21,6 +21,7 @@ from annotation.api.serializers import In, Method, Out, operation, problem_respo
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
 from annotation.rating import briefings, judgments, leases, revisions
+from annotation.rating.rules import answers
 from annotation.studies.protocols import load_protocol
 
 # A NUL as JSON writes it; after an escaped backslash it is only text that looks like one.
@@ -40,11 +41,40 @@ class NumberField(serializers.FloatField):
         return float(super().to_internal_value(data))
 
 
+class AnswerEvent(serializers.Serializer):
+    """Something at a time of a clip, in seconds from its beginning."""
+
+    start = NumberField()
+    end = NumberField(required=False, allow_null=True, help_text="Null for a point in time.")
+    label = serializers.CharField(
+        required=False, allow_blank=True, max_length=40, help_text="An option's key."
+    )
+    note = serializers.CharField(required=False, allow_blank=True, max_length=answers.MAX_NOTE)
+
+
 class AnswerIn(serializers.Serializer):
+    """One answer; the part to give depends on the question's kind."""
+
     question = serializers.CharField(max_length=40)
     position = serializers.IntegerField(required=False, min_value=0, max_value=25)
-    choice = serializers.ChoiceField(["A", "B", "tie", "both_bad"], required=False)
-    value = NumberField(required=False)
+    choice = serializers.ChoiceField(
+        ["A", "B", "tie", "both_bad"], required=False, help_text="Of a preference."
+    )
+    value = NumberField(required=False, help_text="Of a rating or correctness.")
+    option = serializers.CharField(required=False, max_length=40, help_text="Of a choice: the option's key.")
+    options = serializers.ListField(
+        child=serializers.CharField(max_length=40),
+        required=False,
+        max_length=50,
+        help_text="Of choices: the keys, in any order.",
+    )
+    ranking = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=25),
+        required=False,
+        max_length=26,
+        help_text="Of a ranking: every candidate's position, the best first.",
+    )
+    events = AnswerEvent(many=True, required=False, max_length=answers.MAX_EVENTS, help_text="Of events.")
     confidence = NumberField(required=False)
     text = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
 
@@ -190,6 +220,10 @@ class AnswerOut(serializers.Serializer):
     position = serializers.IntegerField(required=False)
     choice = serializers.CharField(required=False)
     value = serializers.FloatField(required=False)
+    option = serializers.CharField(required=False)
+    options = serializers.ListField(child=serializers.CharField(), required=False)
+    ranking = serializers.ListField(child=serializers.IntegerField(), required=False)
+    events = AnswerEvent(many=True, required=False)
     confidence = serializers.FloatField(required=False)
     text = serializers.CharField(required=False)
 

@@ -40,11 +40,13 @@ INSERT_JUDGMENT = """judgment AS (
     RETURNING id
 ), answers AS (
     INSERT INTO annotation_answer
-        (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted)
-    SELECT judgment.id, %(task)s, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, %(counted)s
+        (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, selected, events, counted)
+    SELECT judgment.id, %(task)s, a.question, a.candidate, a.choice, a.value, a.confidence, a.text,
+           a.selected::smallint[], a.events::jsonb, %(counted)s
     FROM judgment, unnest(%(questions)s::bigint[], %(candidates)s::bigint[], %(choices)s::smallint[],
-                          %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[])
-                   AS a (question, candidate, choice, value, confidence, text)
+                          %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[],
+                          %(selected)s::text[], %(events)s::text[])
+                   AS a (question, candidate, choice, value, confidence, text, selected, events)
 )"""
 
 # One statement, one round trip: the judgment, its answers, and the counters that follow from it.
@@ -159,6 +161,7 @@ def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
         comment=submission.comment,
         n_candidates=len(assignment.presentation),
     )
+    problems += _check_times(assignment, submission.answers)
     # As browsers write it: without blanks.
     log = json.dumps(submission.telemetry, ensure_ascii=False, separators=(",", ":")).encode()
     if len(log) > MAX_TELEMETRY_BYTES:
@@ -167,6 +170,37 @@ def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
         )
     if problems:
         raise InvalidInput("This answer is not complete.", problems=problems)
+
+
+def _check_times(assignment: HeldAssignment, answers: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
+    """Events are within their clip. Its length is asked for only where there are events."""
+    if not any(answer.get("events") for answer in answers):
+        return []
+    spec = load_protocol(assignment.protocol_version_id).spec
+    by_slot = dict(
+        TaskCandidate.objects.filter(task_id=assignment.task_id).values_list(
+            "slot", "candidate__clip__duration_s"
+        )
+    )
+    own = (
+        Task.objects.filter(pk=assignment.task_id)
+        .values("item_version__clip__duration_s", "item_version__reference_clip__duration_s")
+        .get()
+    )
+    problems = []
+    for index, answer in enumerate(answers):
+        question = spec.question(str(answer.get("question", "")))
+        if question is None or question.kind != "events":
+            continue
+        position = answer.get("position") if question.per_candidate else 0
+        if question.clip:
+            length = own[f"item_version__{question.clip}__duration_s"]
+        elif isinstance(position, int) and 0 <= position < len(assignment.presentation):
+            length = by_slot.get(assignment.presentation[position])
+        else:
+            continue
+        problems += rules.check_event_times(answer, f"answers[{index}]", length)
+    return problems
 
 
 def _is_surplus(assignment: HeldAssignment) -> bool:
@@ -262,6 +296,11 @@ def _answer_columns(assignment: HeldAssignment, submission: Submission) -> dict[
         "values": [row.value for row in rows],
         "confidences": [row.confidence for row in rows],
         "texts": [row.text for row in rows],
+        # An array of arrays must be even: each of these is written out.
+        "selected": [
+            None if row.selected is None else "{" + ",".join(map(str, row.selected)) + "}" for row in rows
+        ],
+        "events": [None if row.events is None else json.dumps(row.events) for row in rows],
     }
 
 

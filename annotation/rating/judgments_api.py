@@ -17,6 +17,7 @@ from annotation.api.serializers import In, Out, operation
 from annotation.models import Answer, Exclusion, Judgment, TaskCandidate
 from annotation.raters.withdrawal import without_withdrawn
 from annotation.rating import exclusions
+from annotation.rating.api import AnswerEvent
 
 CHOICES = {
     Answer.Choice.FIRST: "first",
@@ -76,7 +77,14 @@ class AnswerRowOut(serializers.Serializer):
     choice = serializers.SerializerMethodField(
         help_text="first, second (of `systems`, whatever the side shown), tie or both_bad"
     )
-    value = serializers.FloatField(allow_null=True)
+    value = serializers.FloatField(
+        allow_null=True, help_text="On the scale; of a choice the option's number, of a ranking the place."
+    )
+    option = serializers.CharField(allow_null=True, help_text="Of a choice: the option's key.")
+    options = serializers.ListField(
+        child=serializers.CharField(), allow_null=True, help_text="Of choices: the options' keys."
+    )
+    events = AnswerEvent(many=True, allow_null=True, help_text="Of events, by time.")
     confidence = serializers.FloatField(allow_null=True)
     text = serializers.CharField()
 

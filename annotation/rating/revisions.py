@@ -24,6 +24,7 @@ from annotation.rating.judgments import INSERT_JUDGMENT, Receipt, Submission
 from annotation.rating.rules import answers as rules
 from annotation.review import barred_reviewers, returns
 from annotation.studies import audit
+from annotation.studies.protocols import load_protocol
 
 # One statement: the row that stood steps back with its answers, and the next takes its place. Until when and by whom
 # it may is decided before; what was shown, and how loud, is what it was.
@@ -151,11 +152,21 @@ def _record(assignment: HeldAssignment, submission: Submission, *, before: Judgm
 def _as_shown(assignment: HeldAssignment, judgment: Judgment) -> list[dict[str, Any]]:
     """The answers in the words of the rater's page, the way they were sent."""
     slots = dict(TaskCandidate.objects.filter(task_id=assignment.task_id).values_list("candidate_id", "slot"))
-    fields = ("question__key", "candidate_id", "choice", "value", "confidence", "text")
-    stored = Answer.objects.filter(judgment=judgment).order_by("pk").values_list(*fields)
-    return [
-        rules.answer_as_shown(
-            rules.CanonicalAnswer(key, slots.get(candidate), *content), assignment.presentation
-        )
-        for key, candidate, *content in stored
-    ]
+    rows = Answer.objects.filter(judgment=judgment).order_by("pk").select_related("question")
+    return rules.answers_as_shown(
+        load_protocol(judgment.protocol_version_id).spec,
+        [
+            rules.CanonicalAnswer(
+                row.question.key,
+                None if row.candidate_id is None else slots.get(row.candidate_id),
+                row.choice,
+                row.value,
+                row.confidence,
+                row.text,
+                None if row.selected is None else tuple(row.selected),
+                None if row.events is None else tuple(row.events),
+            )
+            for row in rows
+        ],
+        assignment.presentation,
+    )

@@ -168,12 +168,17 @@ def _judgment_payload(judgment: Any) -> dict[str, Any]:
 
 def _answers(judgments: Sequence[Judgment]) -> dict[int, list[dict[str, Any]]]:
     rows = Answer.objects.filter(judgment__in=judgments).order_by("question__position", "pk")
-    named = {"question": "question__key", "system": "candidate__system__name"}
-    fields = (*named.values(), "choice", "value", "confidence", "text")
-    keys = (*named, *fields[2:])
     answers: dict[int, list[dict[str, Any]]] = {}
-    for judgment, *values in rows.values_list("judgment_id", *fields):
-        answers.setdefault(judgment, []).append(dict(zip(keys, values, strict=True)))
+    for row in rows.select_related("question", "candidate__system"):
+        answer = {
+            "question": row.question.key,
+            "system": None if row.candidate is None else row.candidate.system.name,
+            **{name: getattr(row, name) for name in ("choice", "value", "confidence", "text")},
+        }
+        # Of the kinds that have them, so that a receiver of the others gets what it always got.
+        own = {"option": row.option, "options": row.options, "events": row.events}
+        answer |= {name: part for name, part in own.items() if part is not None}
+        answers.setdefault(row.judgment_id, []).append(answer)
     return answers
 
 

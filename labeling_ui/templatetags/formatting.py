@@ -1,11 +1,13 @@
-"""Numbers in templates."""
+"""Numbers and moments in templates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
@@ -40,6 +42,48 @@ def percent(share: float | None) -> str:
 def plain(value: float) -> str:
     """3, not 3.0; no thousands and no comma in any language, for attributes of a drawing too."""
     return f"{value:g}"
+
+
+@register.filter
+def clock(seconds: float) -> str:
+    """0:07, 1:05, 61:00: minutes and whole seconds, as the players write them."""
+    whole = max(0, int(seconds))
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
+# Moments: one style everywhere, year first, to the minute. Pages show them in the reader's time zone: the server writes
+# UTC and says so, and `static/js/page/local_time.js` writes it again in the same style.
+
+
+@register.filter
+def moment(at: datetime | None, classes: str = "") -> str:
+    """A <time> element: 2026-11-23 07:49 UTC; a dash where nothing has happened."""
+    return _time_element(at, "%Y-%m-%d %H:%M UTC", classes)
+
+
+@register.filter
+def moment_of_day(at: datetime | None, classes: str = "") -> str:
+    """A <time> element without its day, where that is today's: 07:49 UTC."""
+    return _time_element(at, "%H:%M UTC", classes)
+
+
+@register.filter
+def moment_text(at: datetime | None) -> str:
+    """A moment where no element can be, as in an attribute: 2026-11-23 07:49 UTC."""
+    return "–" if at is None else _in_utc(at).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _time_element(at: datetime | None, style: str, classes: str) -> str:
+    if not isinstance(at, datetime):
+        return "–"
+    at = _in_utc(at)
+    element = '<time{} datetime="{}" data-module="local_time">{}</time>'
+    class_attribute = format_html(' class="{}"', classes) if classes else ""
+    return format_html(element, class_attribute, at.isoformat(timespec="seconds"), at.strftime(style))
+
+
+def _in_utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)
 
 
 # Looking things up in templates.

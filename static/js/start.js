@@ -8,19 +8,24 @@
  *   delivery/  API client, drafts, outbox, sender with retry, lock and channel between tabs
  *   rating/    workbench: task queue, current task, answer form, listening gate, submission, breaks; listening checks
  *   desk/      review desk: blind judgment, corrections, decisions, review queue
+ *   data/      tables of a study's data, and the clips in their rows
  *   study/     forms of study pages: uploads, slugs
  */
 const MODULES = {
   blind: "./desk/blind.js",
+  clips: "./data/clips.js",
+  contents: "./page/contents.js",
   copy_link: "./page/copy_link.js",
   desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",
   listening_checks: "./rating/listening_checks.js",
   local_time: "./page/local_time.js",
+  messages: "./page/messages.js",
   open_target: "./page/open_target.js",
   queue_keys: "./desk/queue_keys.js",
   reparse_upload: "./study/reparse_upload.js",
   select_all: "./page/select_all.js",
+  show_current: "./page/show_current.js",
   suggest_slug: "./study/suggest_slug.js",
   upload_files: "./study/upload_files.js",
   workbench: "./rating/workbench.js",

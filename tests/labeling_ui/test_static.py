@@ -11,6 +11,7 @@ STATIC = ROOT / "static"
 SCRIPTS = STATIC / "js"
 MODULES = sorted(SCRIPTS.rglob("*.js"))
 TEMPLATES = sorted((ROOT / "labeling_ui" / "templates").rglob("*.html"))
+TAGS = sorted((ROOT / "labeling_ui" / "templatetags").glob("*.py"))
 
 
 def found(pattern: str, paths: list[Path]) -> set[str]:
@@ -24,7 +25,7 @@ def test_every_static_file_that_a_template_names_exists():
 
 
 def test_every_module_that_a_page_starts_exists():
-    names = found(r'data-module="(\w+)"', TEMPLATES)
+    names = found(r'data-module="(\w+)"', TEMPLATES + TAGS)
     started = dict(
         re.findall(r'(\w+): "\./([\w/]+\.js)"', (SCRIPTS / "start.js").read_text(encoding="utf-8"))
     )
@@ -59,6 +60,7 @@ FOLDERS: dict[str, set[str]] = {
     "keys": {"page", "player"},
     "rating": {"page", "delivery", "player", "keys"},
     "desk": {"page", "delivery", "player", "keys", "rating"},
+    "data": {"page", "player", "keys"},
     "study": {"page"},
 }
 

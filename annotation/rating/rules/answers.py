@@ -5,12 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from annotation.errors import FieldProblem
 from annotation.protocols import Protocol, QuestionSpec
+from annotation.protocols.schema import Given
 
 MAX_COMMENT = 4000
+MAX_EVENTS = 200
+MAX_NOTE = 500
+# The part of an answer that each kind is given in, as the browser sends it.
+PART_OF = {
+    "preference": "choice",
+    "rating": "value",
+    "correctness": "value",
+    "choice": "option",
+    "choices": "options",
+    "ranking": "ranking",
+    "events": "events",
+    "text": "text",
+}
 
 # Canonical codes of a preference; sides as shown (A, B) become slots through the presentation order.
 FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4
@@ -18,7 +32,11 @@ FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class CanonicalAnswer:
-    """An answer in the task's own terms. `slot` is set where a question is asked of each candidate."""
+    """An answer in the task's own terms. `slot` is set where a question is asked of each candidate, or ranks it.
+
+    `value` is a number on a scale, the number of the chosen option counted from 1, or a place in a ranking; `selected`
+    holds the numbers of several options.
+    """
 
     question: str
     slot: int | None = None
@@ -26,6 +44,8 @@ class CanonicalAnswer:
     value: float | None = None
     confidence: float | None = None
     text: str = ""
+    selected: tuple[int, ...] | None = None
+    events: tuple[dict[str, Any], ...] | None = None
 
 
 def check_answers(
@@ -39,6 +59,7 @@ def check_answers(
     """Every fault of an answer set, in the order of its parts; empty when it can be stored."""
     problems: list[FieldProblem] = []
     seen: set[tuple[str, int | None]] = set()
+    given = given_answers(protocol, answers)
     for index, answer in enumerate(answers):
         where = f"answers[{index}]"
         question = protocol.question(str(answer.get("question", "")))
@@ -53,12 +74,38 @@ def check_answers(
             if (question.key, position) in seen:
                 problems.append(FieldProblem(where, f"{question.key} is answered twice."))
             seen.add((question.key, position))
-        problems += _check_content(question, answer, where)
+            if not protocol.asks(question, given, position):
+                problems.append(FieldProblem(where, _not_asked(protocol, question)))
+                continue
+        problems += _check_content(question, answer, where, n_candidates)
     problems += _check_codes(protocol, codes)
-    problems += _check_missing(protocol, seen, codes, n_candidates)
+    problems += _check_missing(protocol, seen, given, codes, n_candidates)
     if len(comment) > MAX_COMMENT:
         problems.append(FieldProblem("comment", f"The comment is longer than {MAX_COMMENT} characters."))
     return problems
+
+
+def given_answers(
+    protocol: Protocol, answers: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, int | None], list[str | float]]:
+    """What conditions read: the sides, points and options that were given, whatever else is wrong with them."""
+    given: dict[tuple[str, int | None], list[str | float]] = {}
+    for answer in answers:
+        question = protocol.question(str(answer.get("question", "")))
+        if question is None or question.kind not in (
+            "preference",
+            "rating",
+            "correctness",
+            "choice",
+            "choices",
+        ):
+            continue
+        part = answer.get(PART_OF[question.kind])
+        values = part if question.kind == "choices" and isinstance(part, list | tuple) else [part]
+        position = answer.get("position")
+        if position is None or isinstance(position, int):
+            given[question.key, position] = [one for one in values if isinstance(one, str | int | float)]
+    return given
 
 
 def canonical_answers(
@@ -69,11 +116,16 @@ def canonical_answers(
     for answer in answers:
         question = protocol.question(str(answer["question"]))
         assert question is not None
+        if question.kind == "ranking":
+            ranked = enumerate(answer["ranking"], start=1)
+            places = {presentation[position]: float(rank) for rank, position in ranked}
+            result += [CanonicalAnswer(question.key, slot, value=places[slot]) for slot in sorted(places)]
+            continue
         text = str(answer.get("text") or "").strip()
         if question.kind == "text" and not text:
             continue
         position = answer.get("position")
-        value, confidence = answer.get("value"), answer.get("confidence")
+        confidence = answer.get("confidence")
         result.append(
             CanonicalAnswer(
                 question=question.key,
@@ -81,12 +133,39 @@ def canonical_answers(
                 choice=canonical_choice(str(answer["choice"]), presentation)
                 if question.kind == "preference"
                 else None,
-                value=None if value is None else float(value),
+                value=_canonical_value(question, answer),
                 confidence=None if confidence is None else float(confidence),
                 text=text,
+                selected=tuple(sorted(question.option_keys.index(key) + 1 for key in answer["options"]))
+                if question.kind == "choices"
+                else None,
+                events=canonical_events(answer["events"]) if question.kind == "events" else None,
             )
         )
     return result
+
+
+def _canonical_value(question: QuestionSpec, answer: Mapping[str, Any]) -> float | None:
+    if question.kind == "choice":
+        return float(question.option_keys.index(answer["option"]) + 1)
+    value = answer.get("value")
+    return None if value is None else float(value)
+
+
+def canonical_events(events: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """In the order of time, to the millisecond, every field there."""
+    rows = [
+        {
+            "start": round(float(event["start"]), 3),
+            "end": None if event.get("end") is None else round(float(event["end"]), 3),
+            "label": str(event.get("label") or ""),
+            "note": str(event.get("note") or "").strip(),
+        }
+        for event in events
+    ]
+    return tuple(
+        sorted(rows, key=lambda row: (row["start"], row["end"] or row["start"], row["label"], row["note"]))
+    )
 
 
 def canonical_choice(choice: str, presentation: Sequence[int]) -> int:
@@ -105,16 +184,48 @@ def shown_choice(choice: int, presentation: Sequence[int]) -> str:
     return "A" if presentation[0] == choice - 1 else "B"
 
 
-def answer_as_shown(answer: CanonicalAnswer, presentation: Sequence[int]) -> dict[str, Any]:
-    """The inverse of `canonical` for one answer: as the rater's page sent it, for sides and positions as shown."""
+def answers_as_shown(
+    protocol: Protocol, answers: Sequence[CanonicalAnswer], presentation: Sequence[int]
+) -> list[dict[str, Any]]:
+    """The inverse of `canonical_answers`: as the rater's page sent them, for sides and positions as shown."""
+    shown: dict[int | str, dict[str, Any]] = {}
+    for number, answer in enumerate(answers):
+        question = protocol.question(answer.question)
+        if question is None or question.kind != "ranking":
+            shown[number] = _answer_as_shown(question, answer, presentation)
+        elif question.key not in shown:
+            ranked = sorted((one for one in answers if one.question == question.key), key=_place)
+            places = [presentation.index(one.slot) for one in ranked if one.slot is not None]
+            shown[question.key] = {"question": question.key, "ranking": places}
+    return list(shown.values())
+
+
+def _place(answer: CanonicalAnswer) -> float:
+    return answer.value or 0.0
+
+
+def _answer_as_shown(
+    question: QuestionSpec | None, answer: CanonicalAnswer, presentation: Sequence[int]
+) -> dict[str, Any]:
+    option = question.option(answer.value) if question is not None and question.kind == "choice" else None
     parts = {
         "position": None if answer.slot is None else presentation.index(answer.slot),
         "choice": None if answer.choice is None else shown_choice(answer.choice, presentation),
-        "value": answer.value,
+        "option": None if option is None else option.key,
+        "options": selected_keys(question, answer.selected),
+        "events": None if answer.events is None else list(answer.events),
+        "value": answer.value if option is None else None,
         "confidence": answer.confidence,
         "text": answer.text or None,
     }
     return {"question": answer.question} | {name: part for name, part in parts.items() if part is not None}
+
+
+def selected_keys(question: QuestionSpec | None, selected: Sequence[int] | None) -> list[str] | None:
+    """The options that stored numbers name; None where the question is of another kind."""
+    if question is None or selected is None:
+        return None
+    return [option.key for number in selected if (option := question.option(number))]
 
 
 def _check_position(
@@ -133,12 +244,123 @@ def _check_position(
     return [FieldProblem(f"{where}.position", f"Give the candidate's position, 0 to {n_candidates - 1}.")]
 
 
-def _check_content(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
+def _not_asked(protocol: Protocol, question: QuestionSpec) -> str:
+    condition = question.ask_if
+    assert condition is not None
+    return (
+        f"{question.key} is asked only where {condition.question} is {' or '.join(map(_plain, condition.any_of))}; "
+        "leave it out."
+    )
+
+
+def _check_content(
+    question: QuestionSpec, answer: Mapping[str, Any], where: str, n_candidates: int
+) -> list[FieldProblem]:
     if question.kind == "preference":
         return _check_choice(question, answer, where) + _check_confidence(question, answer, where)
     if question.kind in ("rating", "correctness"):
         return _check_value(question, answer, where) + _check_confidence(question, answer, where)
+    if question.kind == "choice":
+        return _check_option(question, answer, where) + _check_confidence(question, answer, where)
+    if question.kind == "choices":
+        return _check_options(question, answer, where) + _check_confidence(question, answer, where)
+    if question.kind == "ranking":
+        return _check_ranking(answer, where, n_candidates)
+    if question.kind == "events":
+        return _check_events(question, answer, where)
     return _check_text(question, answer, where)
+
+
+def _check_option(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
+    if answer.get("option") in question.option_keys:
+        return []
+    return [FieldProblem(f"{where}.option", f"Choose one of {', '.join(question.option_keys)}.")]
+
+
+def _check_options(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
+    place, keys = f"{where}.options", answer.get("options")
+    if not isinstance(keys, list | tuple):
+        return [FieldProblem(place, f"Give a list of options: {', '.join(question.option_keys)}.")]
+    if unknown := [key for key in keys if key not in question.option_keys]:
+        known = ", ".join(question.option_keys)
+        return [FieldProblem(place, f"{', '.join(map(repr, unknown))}: choose from {known}.")]
+    if len(set(keys)) != len(keys):
+        return [FieldProblem(place, "An option is given twice.")]
+    return _check_number(len(keys), question.min_choices, question.max_choices, place, "option")
+
+
+def _check_number(n: int, fewest: int, most: int | None, place: str, what: str) -> list[FieldProblem]:
+    if n < fewest:
+        return [
+            FieldProblem(place, f"Give at least {fewest} {what}{'s' if fewest > 1 else ''}; there are {n}.")
+        ]
+    if most is not None and n > most:
+        return [FieldProblem(place, f"Give at most {most} {what}{'s' if most > 1 else ''}; there are {n}.")]
+    return []
+
+
+def _check_ranking(answer: Mapping[str, Any], where: str, n_candidates: int) -> list[FieldProblem]:
+    places = answer.get("ranking")
+    whole = isinstance(places, list | tuple) and all(
+        isinstance(position, int) and not isinstance(position, bool) for position in places
+    )
+    if whole and sorted(places or ()) == list(range(n_candidates)):
+        return []
+    last = n_candidates - 1
+    return [FieldProblem(f"{where}.ranking", f"Give the positions 0 to {last}, each once, the best first.")]
+
+
+def _check_events(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
+    place, events = f"{where}.events", answer.get("events")
+    if not isinstance(events, list | tuple):
+        return [FieldProblem(place, "Give a list of events; an empty one where there are none.")]
+    most = min(question.max_events or MAX_EVENTS, MAX_EVENTS)
+    problems = _check_number(len(events), question.min_events, most, place, "event")
+    for index, event in enumerate(events):
+        problems += _check_event(question, event, f"{place}[{index}]")
+    return problems
+
+
+def check_event_times(answer: Mapping[str, Any], where: str, length: float | None) -> list[FieldProblem]:
+    """Of a clip that is so many seconds long. A hundredth after its end is the rounding of a player."""
+    events = answer.get("events")
+    if length is None:
+        sentence = "There is no clip that these events could be on; leave them out."
+        return [FieldProblem(f"{where}.events", sentence)] if events else []
+    if not isinstance(events, list | tuple):
+        return []
+    return [
+        FieldProblem(f"{where}.events[{index}].{part}", f"The clip ends at {length:.1f} s.")
+        for index, event in enumerate(events)
+        if isinstance(event, Mapping)
+        for part in ("start", "end")
+        if _is_number(time := event.get(part)) and time > length + 0.01
+    ]
+
+
+def _check_event(question: QuestionSpec, event: object, place: str) -> list[FieldProblem]:
+    if not isinstance(event, Mapping):
+        return [FieldProblem(place, "Give start, end, label and note.")]
+    start, end = event.get("start"), event.get("end")
+    if not _is_number(start) or start < 0:
+        return [FieldProblem(f"{place}.start", "Give the time in seconds, from 0.")]
+    problems = []
+    if end is not None and not (_is_number(end) and end > start):
+        problems.append(FieldProblem(f"{place}.end", f"Give a time after the start, {start:g} s."))
+    elif end is None and question.extent == "interval":
+        problems.append(FieldProblem(f"{place}.end", "Say when it ends."))
+    elif end is not None and question.extent == "point":
+        problems.append(FieldProblem(f"{place}.end", "This is one point in time; leave the end out."))
+    label, note = event.get("label") or "", event.get("note") or ""
+    if question.options and label not in question.option_keys:
+        problems.append(FieldProblem(f"{place}.label", f"Choose one of {', '.join(question.option_keys)}."))
+    elif label and not question.options:
+        problems.append(FieldProblem(f"{place}.label", "These events have no labels; leave it out."))
+    if not isinstance(note, str) or len(note) > MAX_NOTE:
+        problems.append(FieldProblem(f"{place}.note", f"Write a note of at most {MAX_NOTE} characters."))
+    elif note and not question.notes:
+        problems.append(FieldProblem(f"{place}.note", "These events take no notes; leave it out."))
+    return problems
 
 
 def _check_choice(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
@@ -151,13 +373,19 @@ def _check_value(question: QuestionSpec, answer: Mapping[str, Any], where: str) 
     value = answer.get("value")
     if not _is_number(value):
         return [FieldProblem(f"{where}.value", "Give a number.")]
-    assert isinstance(value, int | float)
     if question.values and float(value) not in question.values:
         return [FieldProblem(f"{where}.value", f"{value} is not on the scale {_listed(question.values)}.")]
     low, high = question.minimum, question.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         return [FieldProblem(f"{where}.value", f"{value} is outside {low} to {high}.")]
+    if question.step is not None and low is not None and not _is_step(value - low, question.step):
+        return [FieldProblem(f"{where}.value", f"{value} is not a step of {question.step:g} from {low:g}.")]
     return []
+
+
+def _is_step(distance: float, step: float) -> bool:
+    steps = distance / step
+    return abs(steps - round(steps)) < 1e-6
 
 
 def _check_confidence(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
@@ -204,14 +432,22 @@ def _check_codes(protocol: Protocol, codes: Sequence[str]) -> list[FieldProblem]
 
 
 def _check_missing(
-    protocol: Protocol, seen: set[tuple[str, int | None]], codes: Sequence[str], n_candidates: int
+    protocol: Protocol,
+    seen: set[tuple[str, int | None]],
+    given: Given,
+    codes: Sequence[str],
+    n_candidates: int,
 ) -> list[FieldProblem]:
     problems = []
     for question in protocol.questions:
         if not question.required or set(codes) & set(question.excused_by):
             continue
         positions: Sequence[int | None] = range(n_candidates) if question.per_candidate else (None,)
-        if missing := [position for position in positions if (question.key, position) not in seen]:
+        if missing := [
+            position
+            for position in positions
+            if (question.key, position) not in seen and protocol.asks(question, given, position)
+        ]:
             which = f" for position {_listed(missing)}" if question.per_candidate else ""
             excuse = f", or give code {' or '.join(question.excused_by)}" if question.excused_by else ""
             problems.append(
@@ -220,7 +456,7 @@ def _check_missing(
     return problems
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:
@@ -230,4 +466,8 @@ def _is_number(value: object) -> bool:
 
 
 def _listed(values: Sequence[object]) -> str:
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return ", ".join(map(_plain, values))
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,22 +1,22 @@
 /**
  * Answers: from what a rater entered to the API's payload and back, and from the API's validation errors to the place on the
- * page. `values` has one object per question instance id: {choice, value, confidence, text}, each there once entered. Pure.
+ * page. `values` has one object per question instance id: {choice, value, option, options, ranking, events, confidence, text},
+ * each there once entered. What is no longer asked keeps its value, should it be asked again, and is not sent. Pure.
  */
 import { translate } from "../page/texts.js";
-import { confidenceIsRequired, isRequired, pointsOf } from "./protocol.js";
+import { boundsOf, confidenceIsRequired, isAsked, isRequired, mayBeNone, partOf, pointsOf } from "./protocol.js";
 
 /** Whether the question instance has all its parts: the moment to move on to the next one. */
 export function isComplete(instance, value = {}) {
   const { question } = instance;
-  if (question.kind === "text") return Boolean(value.text?.trim());
-  return isAnswered(question, value) && (!question.confidence || value.confidence !== undefined);
+  return isAnswered(instance, value) && (!question.confidence || value.confidence !== undefined);
 }
 
 /** The payload's `answers`: every question instance that has an answer. */
 export function toAnswers(instances, values) {
   return instances.flatMap((instance) => {
     const value = values[instance.id] ?? {};
-    if (!isAnswered(instance.question, value)) return [];
+    if (!isAnswered(instance, value) || !isAsked(instance, instances, values)) return [];
     return [
       {
         question: instance.question.key,
@@ -35,22 +35,50 @@ export function toValues(answers) {
 
 /** Validation errors that keep the answers from being sent: {instanceId, part, message, values}, in the order of the page. */
 export function problemsOf(instances, values, codes) {
-  return instances.flatMap((instance) => {
-    const value = values[instance.id] ?? {};
-    const { question } = instance;
-    const hasAnswer = isAnswered(question, value);
-    const problems = [];
-    if (!hasAnswer && (isRequired(question) || value.confidence !== undefined) && !isExcused(question, codes)) {
-      problems.push({ instanceId: instance.id, part: "main", ...missingAnswer(question) });
-    }
-    if (hasAnswer && question.kind !== "text" && !isOnScale(question, value)) {
-      problems.push({ instanceId: instance.id, part: "main", message: translate("Give a number from {least} to {most}."), values: rangeOf(question) });
-    }
-    if (hasAnswer && confidenceIsRequired(question) && value.confidence === undefined) {
-      problems.push({ instanceId: instance.id, part: "confidence", message: translate("Say how sure you are."), values: {} });
-    }
-    return problems;
-  });
+  return instances
+    .filter((instance) => isAsked(instance, instances, values))
+    .flatMap((instance) => problemsOfOne(instance, values[instance.id] ?? {}, codes));
+}
+
+function problemsOfOne(instance, value, codes) {
+  const { question } = instance;
+  const hasAnswer = isAnswered(instance, value);
+  const isBegun = value.confidence !== undefined || isPartlyRanked(instance, value);
+  const problems = [];
+  const add = (part, problem) => problems.push({ instanceId: instance.id, part, ...problem });
+  if (!hasAnswer && (isRequired(question) || isBegun) && !isExcused(question, codes)) add("main", missingAnswer(instance));
+  const fault = hasAnswer ? faultOf(question, value) : null;
+  if (fault) add("main", fault);
+  if (hasAnswer && confidenceIsRequired(question) && value.confidence === undefined) {
+    add("confidence", { message: translate("Say how sure you are."), values: {} });
+  }
+  return problems;
+}
+
+/** What is wrong with an answer that is there; null for nothing. */
+function faultOf(question, value) {
+  if (question.kind === "choices") return countFault(value.options.length, question, CHOICE_COUNTS);
+  if (question.kind === "events") return countFault(value.events.length, question, EVENT_COUNTS) ?? eventFault(question, value.events);
+  if (partOf(question) !== "value" || isOnScale(question, value)) return null;
+  if (!isInRange(question, value)) return { message: translate("Give a number from {least} to {most}."), values: rangeOf(question) };
+  return { message: translate("Give a number in steps of {step} from {least}."), values: { step: question.step, ...rangeOf(question) } };
+}
+
+const CHOICE_COUNTS = [translate("Choose at least {n}."), translate("Choose at most {n}.")];
+const EVENT_COUNTS = [translate("Mark at least {n}."), translate("Mark at most {n}.")];
+
+function countFault(count, question, [tooFew, tooMany]) {
+  const [fewest, most] = boundsOf(question);
+  if (count < fewest) return { message: tooFew, values: { n: fewest } };
+  return count > most ? { message: tooMany, values: { n: most } } : null;
+}
+
+function eventFault(question, events) {
+  if (question.options?.length && events.some(({ label }) => !label)) {
+    return { message: translate("Say of each mark what it is."), values: {} };
+  }
+  const isOpen = ({ start, end }) => (end === null || end === undefined ? question.extent === "interval" : end <= start);
+  return events.some(isOpen) ? { message: translate("Give each mark an end after its start."), values: {} } : null;
 }
 
 /**
@@ -72,16 +100,21 @@ function instanceIdOf(question, position) {
   return position === undefined ? question : `${question}.${position}`;
 }
 
-function isAnswered(question, value) {
-  if (question.kind === "preference") return value.choice !== undefined;
-  if (question.kind === "text") return Boolean(value.text?.trim());
-  return value.value !== undefined;
+function isAnswered({ question, nCandidates }, value) {
+  const given = value[partOf(question)];
+  if (question.kind === "text") return Boolean(given?.trim());
+  if (question.kind === "ranking") return given?.length === nCandidates;
+  if (Array.isArray(given)) return given.length > 0 || mayBeNone(question);
+  return given !== undefined;
+}
+
+function isPartlyRanked({ question }, value) {
+  return question.kind === "ranking" && Boolean(value.ranking?.length);
 }
 
 function answerFields(question, value) {
-  if (question.kind === "preference") return { choice: value.choice };
-  if (question.kind === "text") return { text: value.text.trim() };
-  return { value: value.value };
+  const part = partOf(question);
+  return { [part]: part === "text" ? value.text.trim() : value[part] };
 }
 
 function isExcused(question, codes) {
@@ -89,7 +122,12 @@ function isExcused(question, codes) {
 }
 
 function isOnScale(question, value) {
-  if (question.kind === "preference" || pointsOf(question).length) return true;
+  if (pointsOf(question).length) return true;
+  const steps = (value.value - question.minimum) / (question.step ?? 1);
+  return isInRange(question, value) && (!question.step || Math.abs(steps - Math.round(steps)) < 1e-6);
+}
+
+function isInRange(question, value) {
   return Number.isFinite(value.value) && value.value >= question.minimum && value.value <= question.maximum;
 }
 
@@ -97,10 +135,19 @@ function rangeOf(question) {
   return { least: question.minimum, most: question.maximum };
 }
 
-function missingAnswer(question) {
-  if (question.kind === "preference") return { message: translate("Choose one."), values: {} };
-  if (question.kind === "text") return { message: translate("Write at least one sentence."), values: {} };
-  if (!pointsOf(question).length) return { message: translate("Give a number from {least} to {most}."), values: rangeOf(question) };
-  if (!question.excused_by?.length) return { message: translate("Give a rating."), values: {} };
-  return { message: translate("Give a rating, or say why not with code {codes}."), values: { codes: question.excused_by.join(" / ") } };
+function missingAnswer({ question, nCandidates }) {
+  const plain = (message, values = {}) => ({ message, values });
+  if (question.kind === "preference") return plain(translate("Choose one."));
+  if (question.kind === "text") return plain(translate("Write at least one sentence."));
+  if (question.kind === "choice") return plain(translate("Choose one."));
+  if (question.kind === "choices") {
+    return mayBeNone(question) ? plain(translate("Choose what applies, or say that none does.")) : plain(translate("Choose at least {n}."), { n: boundsOf(question)[0] });
+  }
+  if (question.kind === "ranking") return plain(translate("Give each of the {n} a place."), { n: nCandidates });
+  if (question.kind === "events") {
+    return mayBeNone(question) ? plain(translate("Mark what you hear, or say that there is nothing to mark.")) : plain(translate("Mark at least {n}."), { n: boundsOf(question)[0] });
+  }
+  if (!pointsOf(question).length) return plain(translate("Give a number from {least} to {most}."), rangeOf(question));
+  if (!question.excused_by?.length) return plain(translate("Give a rating."));
+  return plain(translate("Give a rating, or say why not with code {codes}."), { codes: question.excused_by.join(" / ") });
 }

@@ -15,8 +15,39 @@ export function questionInstances(definition, nCandidates) {
           question,
           position,
         }))
-      : [{ id: question.key, question, position: null }],
+      : [{ id: question.key, question, position: null, ...(question.kind === "ranking" && { nCandidates }) }],
   );
+}
+
+/** The part of a value in which each kind of question has its answer, as the API names it. */
+const PARTS = { preference: "choice", choice: "option", choices: "options", ranking: "ranking", events: "events", text: "text" };
+
+export function partOf(question) {
+  return PARTS[question.kind] ?? "value";
+}
+
+/**
+ * Whether a question instance is asked of someone who gave these values. A condition is about the same candidate's answer
+ * where both questions are put for each; a question that is not asked itself fulfils nothing.
+ */
+export function isAsked(instance, instances, values) {
+  const condition = instance.question.ask_if;
+  if (!condition) return true;
+  const about = ({ position }) => position === null || position === instance.position;
+  const earlier = instances.find((each) => each.question.key === condition.question && about(each));
+  if (!earlier || !isAsked(earlier, instances, values)) return false;
+  return [values[earlier.id]?.[partOf(earlier.question)]].flat().some((given) => condition.any_of.includes(given));
+}
+
+/** How many options or events an answer may have: [fewest, most]. */
+export function boundsOf(question) {
+  if (question.kind === "choices") return [question.min_choices ?? 1, question.max_choices ?? question.options.length];
+  return [question.min_events ?? 0, question.max_events ?? 200];
+}
+
+/** Whether "nothing" is an answer: no option fits, nothing happens in the clip. It has to be said; it is no default. */
+export function mayBeNone(question) {
+  return ["choices", "events"].includes(question.kind) && boundsOf(question)[0] === 0;
 }
 
 export function isRequired(question) {
@@ -35,6 +66,7 @@ export function choicesOf(question) {
 /** A scale's points. A short whole-number range counts as points without labels; a long one has none. */
 export function pointsOf(question) {
   if (question.points?.length) return question.points;
+  if (question.step || (question.kind && question.kind !== "rating")) return [];
   const { minimum, maximum } = question;
   if (!Number.isInteger(minimum) || !Number.isInteger(maximum) || maximum - minimum > 10) return [];
   return Array.from({ length: maximum - minimum + 1 }, (_, step) => ({ value: minimum + step, label: "" }));
@@ -58,6 +90,11 @@ export function answerRows({ questions = [], codes = [], candidate }) {
     anyQuestion(({ both_bad }) => both_bad) && { keys: ["N"], text: translate("Both bad") },
     hasKind("correctness") && { keys: ["Y", "N"], text: translate("Correct or not, in the marked question") },
     hasScale && { keys: ["1", "9"], until: true, text: translate("The point of the scale, in the marked question") },
+    hasKind("choice") && { keys: ["1", "9"], until: true, text: translate("Choose the option of that number") },
+    hasKind("choices") && { keys: ["1", "9"], until: true, text: translate("Tick the option of that number, or take the tick away") },
+    anyQuestion(mayBeNone) && { keys: ["0"], text: translate("None of these, or nothing to mark") },
+    hasKind("ranking") && { keys: ["1", "9"], until: true, text: translate("Place the clip of that number next, or take it out again") },
+    hasKind("events") && { keys: ["1", "9"], until: true, text: translate("Mark the event of that number at the time that plays") },
     hasTen && { keys: ["T"], text: translate("Point 10 of the scale") },
     codes.length && { keys: codes.map(({ key }) => key), text: translate("Codes on or off") },
     candidate === "clip" && { keys: ["Alt 1", "Alt 9"], until: true, text: translate("Play the piece of that number, 0 the reference; without Alt where no scale is marked") },

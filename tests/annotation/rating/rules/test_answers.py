@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.protocols import parse
 from annotation.rating.rules import answers as rules
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE, CanonicalAnswer
+from tests import every_kind
 from tests.annotation.rating.rules.protocols import CONFIDENCE, SCALE, preference, protocol, question, text
 
 QUALITY = {"question": "quality", "value": 4}
@@ -208,14 +210,80 @@ def test_an_empty_text_is_no_answer():
     assert rules.canonical_answers(spec, answers=[{"question": "why", "text": " "}], presentation=[0]) == []
 
 
+# ── Every kind ───────────────────────────────────────────────────────────────
+
+EVERY_KIND = parse(every_kind.every_kind())
+GIVEN = every_kind.answers(
+    order=[2, 0, 1], genre="other", flaws=[["noise"], [], ["silence", "clipping"]], liking=[5]
+)
+
+
+def changed(key: str, **parts: object) -> list[dict[str, Any]]:
+    return [{**answer, **parts} if answer["question"] == key else answer for answer in GIVEN]
+
+
+def without(key: str) -> list[dict[str, Any]]:
+    return [answer for answer in GIVEN if answer["question"] != key]
+
+
+def test_questions_of_every_kind_pass_and_their_order_as_shown_is_undone_and_comes_back():
+    assert problems(EVERY_KIND, GIVEN, n_candidates=3) == []
+    presentation = [1, 2, 0]
+    rows = rules.canonical_answers(EVERY_KIND, answers=GIVEN, presentation=presentation)
+    assert {row.slot: row.value for row in rows if row.question == "order"} == {0: 1.0, 1: 2.0, 2: 3.0}
+    assert [row.value for row in rows if row.question == "genre"] == [3.0]
+    assert {row.slot: row.selected for row in rows if row.question == "flaws"} == {1: (1,), 2: (), 0: (2, 3)}
+    (clicks,) = [row for row in rows if row.question == "clicks"]
+    assert (clicks.slot, clicks.events) == (
+        1,
+        ({"start": 0.25, "end": 0.5, "label": "noise", "note": "a hiss"},),
+    )
+    shown = rules.answers_as_shown(EVERY_KIND, rows, presentation)
+    assert problems(EVERY_KIND, shown, n_candidates=3) == []
+    assert rules.canonical_answers(EVERY_KIND, answers=shown, presentation=presentation) == rows
+    assert {"question": "order", "ranking": [2, 0, 1]} in shown
+
+
+@pytest.mark.parametrize(
+    ("answers", "field", "message"),
+    [
+        (changed("genre", option="pop"), "answers[1].option", "Choose one of rock, jazz, other."),
+        (changed("flaws", options="noise"), "answers[3].options", "Give a list of options"),
+        (changed("flaws", options=["noise", "hum"]), "answers[3].options", "'hum': choose from noise"),
+        (changed("flaws", options=["noise"] * 2), "answers[3].options", "given twice"),
+        (changed("flaws", options=["noise", "clipping", "silence"]), "answers[3].options", "at most 2 options; there"),
+        (changed("order", ranking=[0, 1]), "answers[0].ranking", "positions 0 to 2, each once"),
+        (changed("order", ranking=[0, 1, 1]), "answers[0].ranking", "positions 0 to 2, each once"),
+        (changed("liking", value=7), "answers[8].value", "not a step of 5 from 0"),
+        (changed("clicks", events=[{"start": -1}]), "answers[5].events[0].start", "from 0"),
+        (changed("clicks", events=[{"start": 1, "end": 1, "label": "noise"}]), "answers[5].events[0].end", "after"),
+        (changed("clicks", events=[{"start": 1, "label": "pop"}]), "answers[5].events[0].label", "Choose one of"),
+        (changed("genre", option="rock"), "answers[2]", "which is asked only where genre is other; leave it out."),
+        (without("which"), "answers", "which is not answered"),
+        (without("noisy"), "answers", "noisy is not answered for position 0"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_an_answer_of_any_kind_names_its_place_and_the_remedy(answers, field, message):
+    found = problems(EVERY_KIND, answers, n_candidates=3)
+    assert any(place == field and message in sentence for place, sentence in found), found
+
+
+def test_an_event_ends_before_its_clip_does_and_needs_a_clip():
+    answer = {"events": [{"start": 2.0, "end": 9.0}, {"start": 4.005}]}
+    (problem,) = rules.check_event_times(answer, "answers[0]", 4.0)
+    assert (problem.field, problem.message) == ("answers[0].events[0].end", "The clip ends at 4.0 s.")
+    assert rules.check_event_times(answer, "answers[0]", None)
+
+
 # ── Whatever is sent ─────────────────────────────────────────────────────────
 
 NUMBERS = [-1, 0, 1, 5, 10**400, 2.5, float("nan"), float("inf")]
-WORDS = ["", "A", "tie", "quality", "better", "why"]
-ANYTHING = st.sampled_from([None, True, *NUMBERS, *WORDS, [1], {}])
+WORDS = ["", "A", "tie", "quality", "better", "why", "order", "genre", "flaws", "clicks"]
+LISTS: list[object] = [[1], ["noise", 2], [{}], [{"start": 1}], [{"start": "x", "end": []}], [[0, 1]]]
+ANYTHING = st.sampled_from([None, True, *NUMBERS, *WORDS, *LISTS, {}])
 ANSWERS = st.lists(
     st.dictionaries(
-        st.sampled_from(["question", "value", "choice", "confidence", "text", "position"]),
+        st.sampled_from(["question", *rules.PART_OF.values(), "confidence", "position"]),
         ANYTHING,
         max_size=6,
     ),
@@ -228,9 +296,10 @@ MIXED = protocol(
 
 @given(ANSWERS)
 def test_whatever_is_sent_gets_problems_and_never_an_exception(answers):
-    for problem in rules.check_answers(MIXED, answers=answers, codes=[], comment="", n_candidates=2):
-        assert problem.field.startswith("answers")
-        assert problem.message
+    for spec in (MIXED, EVERY_KIND):
+        for problem in rules.check_answers(spec, answers=answers, codes=[], comment="", n_candidates=2):
+            assert problem.field.startswith("answers")
+            assert problem.message
 
 
 @given(

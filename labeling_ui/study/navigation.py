@@ -1,0 +1,73 @@
+"""The tabs of a study's pages: what is worked with every day, then what sets the study up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+@dataclass(frozen=True)
+class Tab:
+    """`page`: the URL name that it opens. Pages below that address belong to it, and those of the names in `also`."""
+
+    page: str
+    title: Promise
+    also: frozenset[str] = frozenset()
+    for_experts: bool = False
+
+
+WORK = (
+    Tab("study", _("Overview")),
+    Tab("data", _("Data"), frozenset({"item_history"})),
+    Tab("review_queue", _("Review"), frozenset({"desk"}), for_experts=True),
+    Tab("report", _("Report")),
+    Tab(
+        "models",
+        _("Models"),
+        frozenset({"writers", "scoring_run", "failed_rows", "writing_run", "learned_model"}),
+    ),
+)
+SETUP = (
+    Tab("questions", _("Questions")),
+    Tab("import", _("Import"), frozenset({"upload"})),
+    Tab("people", _("People"), frozenset({"rater"})),
+    Tab("export", _("Export"), frozenset({"releases", "release", "training_sets"})),
+    Tab("settings", _("Settings"), frozenset({"webhooks", "webhook", "webhook_secret", "planner"})),
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    address: str
+    title: Promise
+    is_current: bool
+
+
+def study_tabs(request: HttpRequest, slug: str, *, reviews_only: bool) -> list[list[Link]]:
+    """The tabs that this account may open, in their two groups; an empty group is left out."""
+    shown = [[tab for tab in group if tab.for_experts or not reviews_only] for group in (WORK, SETUP)]
+    groups = [_links(request, slug, tabs) for tabs in shown]
+    return [links for links in groups if links]
+
+
+def _links(request: HttpRequest, slug: str, tabs: Sequence[Tab]) -> list[Link]:
+    links = []
+    for tab in tabs:
+        try:
+            address = reverse(tab.page, args=[slug])
+        except NoReverseMatch:
+            continue  # no such page yet
+        links.append(Link(address, tab.title, _is_current(request, tab, address)))
+    return links
+
+
+def _is_current(request: HttpRequest, tab: Tab, address: str) -> bool:
+    name = request.resolver_match.url_name if request.resolver_match else None
+    if name == tab.page or name in tab.also:
+        return True
+    return tab.page != "study" and request.path.startswith(address)
