@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 
 from django import template
@@ -46,8 +47,8 @@ def plain(value: float) -> str:
 
 @register.filter
 def clock(seconds: float) -> str:
-    """0:07, 1:05, 61:00: minutes and whole seconds, as the players write them."""
-    whole = max(0, int(seconds))
+    """A length as minutes and seconds, rounded as the players do: 8.6 s are 0:09; an encoder's padding is no second."""
+    whole = max(1, ceil(seconds - 0.05)) if seconds > 0 else 0
     return f"{whole // 60}:{whole % 60:02d}"
 
 

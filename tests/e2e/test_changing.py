@@ -66,6 +66,9 @@ def test_an_answer_is_looked_at_again_by_key_and_left_as_it_was(page, at_second)
     page.get_by_role("button", name="Previous").click()
     page.get_by_role("button", name="Leave as it was").wait_for()
     assert is_still_here(page, first, comment="Of the first.")
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_text("Nothing was changed: your answer stays as it was.").wait_for()
+    assert is_still_here(page, second, comment="Of the second.")
     assert Judgment.objects.count() == 1
 
 
@@ -88,6 +91,7 @@ def test_a_change_that_comes_too_late_says_so_and_leads_back(page, at_second):
     _, second = at_second
     page.get_by_role("button", name="Previous").click()
     page.get_by_role("button", name="Save change").wait_for()
+    page.get_by_label("Comment").fill("Changed.")
     Study.objects.update(rules={**Study.objects.get().rules, "listening": {"change_minutes": 0}})
     page.get_by_role("button", name="Save change").click()
     page.get_by_text("The time to change this answer is over.").wait_for()

@@ -38,7 +38,7 @@ def test_a_vote_waits_until_both_were_heard_and_switched_and_says_what_is_missin
     at_work(page, begin, **ONE_SECOND_EACH)
     line = page.locator("[data-part=listen-line]")
     assert line.inner_text() == (
-        "Still to hear: 1 s of A and 1 s of B. Switch between the pieces at least once."
+        "Listen to 1 s more of A and 1 s more of B. Switch between the pieces at least once."
     )
     studies.answer_comparison(page)
     studies.submit(page)

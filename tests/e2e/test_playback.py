@@ -66,6 +66,12 @@ def test_a_clip_that_has_ended_says_so_and_plays_again_from_its_beginning(page, 
     page.get_by_role("button", name="Play A", exact=True).click()
     page.get_by_role("button", name="Pause A", exact=True).wait_for()
     assert seconds_at(page, "A") < 2
+    page.keyboard.press("Enter")  # the button was clicked, not reached by the keyboard: it is the page's key
+    assert page.get_by_role("button", name="Pause A", exact=True).is_visible()
+    page.get_by_role("slider", name="Position in A").press("End")
+    page.get_by_role("button", name="Play B", exact=True).click()
+    page.get_by_role("button", name="Pause B", exact=True).wait_for()
+    assert seconds_at(page, "B") < 2
 
 
 def test_a_clip_that_does_not_load_says_so_and_can_be_tried_again(page, signed_in):

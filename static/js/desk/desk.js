@@ -91,7 +91,7 @@ const ACTIONS = [
   { name: "send_back", key: "r" },
   { name: "withdraw", key: "w" },
   { name: "put_back", key: "n" },
-  { name: "take_back", key: "u" },
+  { name: "take_back", key: "z" },
   { name: "play", key: "p" },
   { name: "switch", key: "s" },
   { name: "back5", key: "j", repeats: true },

@@ -19,14 +19,17 @@ export function keyNameOf(event) {
   return key.length === 1 ? (SHIFT_VARIANTS[key] ?? key.toLowerCase()) : null;
 }
 
-/** Whether a key press is a shortcut of the page. `focus` is {tag, type, checked} of the focused element. */
+/**
+ * Whether a key press is a shortcut of the page. `focus` is {tag, type, checked, isClicked} of the focused element: Enter and
+ * Space press a button that the keyboard has reached, not one that was clicked a moment ago.
+ */
 export function isPageShortcut(name, focus) {
   if (name === null) return false;
   if (name === "Ctrl+Enter") return true;
   const { tag, type } = focus;
   const isText = tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !["radio", "checkbox", "range"].includes(type));
   if (isText) return name === "Escape" || (type === "number" && name.endsWith("Enter"));
-  const presses = ["BUTTON", "A", "SUMMARY"].includes(tag);
+  const presses = ["A", "SUMMARY"].includes(tag) || (tag === "BUTTON" && !focus.isClicked);
   if (name === "Enter") return !presses;
   if (name === "Space") return !presses && type !== "checkbox" && !(type === "radio" && !focus.checked);
   return true;
@@ -38,15 +41,19 @@ export function isPageShortcut(name, focus) {
  */
 export function listenForKeys(onKey, { repeats, localStorage = globalThis.localStorage }) {
   const storage = safeStorage(localStorage);
+  const clicked = watchClicks(document);
   let isOn = storage.getText(STORAGE_KEY) !== "1";
   document.addEventListener("keydown", (event) => {
     const name = keyNameOf(event);
     const { tagName: tag, type, checked } = document.activeElement ?? {};
+    const isClicked = clicked.has(document.activeElement);
     if (event.repeat && !repeats(name)) return;
-    if (document.querySelector("dialog[open]") || !isPageShortcut(name, { tag, type, checked })) return;
+    if (document.querySelector("dialog[open]") || !isPageShortcut(name, { tag, type, checked, isClicked })) return;
     if (!isOn && name.length === 1) return;
     const wouldSubmit = type === "number" && name === "Enter"; // a form goes off by Enter in its fields
-    if (onKey(name) || wouldSubmit) event.preventDefault();
+    if (!onKey(name) && !wouldSubmit) return;
+    event.preventDefault();
+    if (name === "Space" && isClicked) keepFromPressing(document.activeElement);
   });
   return {
     get on() {
@@ -57,4 +64,20 @@ export function listenForKeys(onKey, { repeats, localStorage = globalThis.localS
       storage.setText(STORAGE_KEY, value ? "0" : "1");
     },
   };
+}
+
+/** Buttons that have the focus because they were clicked; the keyboard takes over when the focus moves. */
+function watchClicks(page) {
+  let button = null;
+  page.addEventListener("pointerdown", ({ target }) => (button = target.closest?.("button") ?? null));
+  page.addEventListener("focusout", ({ target, relatedTarget }) => {
+    if (target === button && relatedTarget !== button) button = null;
+  });
+  return { has: (element) => element !== null && element === button };
+}
+
+/** Firefox presses a button when Space comes up, whatever became of the key going down. */
+function keepFromPressing(button) {
+  const stop = (event) => event.key === " " && event.preventDefault();
+  button.addEventListener("keyup", stop, { once: true });
 }

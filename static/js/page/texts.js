@@ -17,6 +17,24 @@ export function clock(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
+// What an encoder adds to a clip's end, or rounding: no second of its own.
+const END_S = 0.05;
+
+/** A length in whole seconds: a begun second counts. */
+export function lengthSeconds(seconds) {
+  return seconds > 0 ? Math.max(1, Math.ceil(seconds - END_S)) : 0;
+}
+
+/** How much of a length has passed, in whole seconds: full ones, and at the end the whole length. */
+export function passedSeconds(seconds, length) {
+  return seconds >= length - END_S ? lengthSeconds(length) : Math.floor(seconds);
+}
+
+/** The place in a clip and its length, as minutes and seconds: ["0:08", "0:09"]; both say the same at its end. */
+export function clockOf(seconds, length) {
+  return [clock(passedSeconds(seconds, length)), clock(lengthSeconds(length))];
+}
+
 /** The catalogue of translations that Django's JavaScriptCatalog serves, loaded before all modules; else English. */
 const gettext = globalThis.gettext ?? ((text) => text);
 

@@ -1,6 +1,6 @@
 /** Clip row: one clip with play button, waveform, time, buffering status, and a retry when it fails to load. */
 import { h, icon } from "../page/dom.js";
-import { clock, translate } from "../page/texts.js";
+import { clockOf, translate } from "../page/texts.js";
 import { createSpectrogram } from "./spectrogram.js";
 import { createWaveform } from "./waveform.js";
 
@@ -35,15 +35,14 @@ export function createClipRow({ clip, mark, label, player }) {
     failureText,
     h("button", { type: "button", class: "button", onclick: () => retry() }, translate("Try again")),
   );
-  const status = h("p", { class: "clip-state soft small", hidden: true });
+  const status = h("p", { class: "clip-state small", hidden: true });
   const element = h(
     "div",
     { class: "clip-row", "data-clip": clip.name },
     mark ? h("span", { class: "clip-mark", "aria-hidden": "true" }, mark) : null,
     button,
-    h("div", { class: "clip-pictures" }, waveform.element, clip.spectrogram ? createSpectrogram({ clip, player }) : null),
+    h("div", { class: "clip-pictures" }, waveform.element, clip.spectrogram ? createSpectrogram({ clip, player }) : null, status),
     time,
-    status,
     failure,
   );
 
@@ -77,7 +76,7 @@ export function createClipRow({ clip, mark, label, player }) {
   function showTime() {
     const position = player.position(clip.name);
     waveform.show(position);
-    const text = `${clock(position)} / ${clock(clip.duration)}`;
+    const text = clockOf(position, clip.duration).join(" / ");
     if (time.textContent !== text) time.textContent = text;
   }
 
@@ -86,7 +85,7 @@ export function createClipRow({ clip, mark, label, player }) {
   player.addEventListener("ended", ({ detail }) => {
     if (detail.name !== clip.name) return;
     showTime();
-    showStatus(translate("{clip} has ended, at {time}.", { clip: label, time: clock(clip.duration) }));
+    showStatus(translate("{clip} has ended, at {time}.", { clip: label, time: clockOf(clip.duration, clip.duration)[1] }));
   });
   player.addEventListener("failed", ({ detail }) => {
     if (detail.name !== clip.name) return;

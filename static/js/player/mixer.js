@@ -39,6 +39,9 @@ export const RATE = 48_000;
 export const PART_FRAMES = 115_200;
 export const SHORTEST_LOOP_S = 0.5;
 
+// A clip with less left begins again: the last hundredths of a second would sound like nothing.
+const restTooShort = (frames) => Math.min(RATE / 10, frames / 20);
+
 // After a buffer underrun, go on when this much is loaded: going on too early would stutter.
 const RESUME_FRAMES = RATE / 5;
 
@@ -46,6 +49,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
   const voices = new Map();
   const positions = new Map();
   const heardSpans = [];
+  const atEnd = new Set(); // groups that have played to the end of a clip, until somebody seeks
   let readers = [];
   let current = null;
   let active = null; // the reader that is not fading out
@@ -79,6 +83,12 @@ export function createMixer({ onEnded = () => {} } = {}) {
     readers = readers.filter(isSounding);
   }
 
+  /** Whoever plays a clip hears it: where its place is past its end, or another clip of its group has ended, from its start. */
+  function rewindAtEnd(voice) {
+    const isOver = atEnd.delete(voice.group) || voice.frames - positionOf(voice) <= restTooShort(voice.frames);
+    if (isOver) positions.set(voice.group, 0);
+  }
+
   /** Render `current` from its position, or report that it has ended before. */
   function soundCurrent() {
     fadeOutActive();
@@ -93,6 +103,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
     playing = false;
     buffering = false;
     fadeOutActive();
+    atEnd.add(voice.group);
     onEnded(voice.name);
   }
 
@@ -146,6 +157,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
       voices.clear();
       positions.clear();
       heardSpans.length = 0;
+      atEnd.clear();
       readers = [];
       fadeOutActive();
       playing = buffering = false;
@@ -161,7 +173,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
       if (!voices.has(name)) return;
       current = name;
       const voice = voices.get(name);
-      if (positionOf(voice) >= voice.frames) positions.set(voice.group, 0);
+      rewindAtEnd(voice);
       playing = true;
       soundCurrent();
     },
@@ -173,11 +185,14 @@ export function createMixer({ onEnded = () => {} } = {}) {
     select({ name }) {
       if (!voices.has(name) || name === current) return;
       current = name;
-      if (playing) soundCurrent();
+      if (!playing) return;
+      rewindAtEnd(voices.get(name));
+      soundCurrent();
     },
     seek({ name, frame }) {
       const voice = voices.get(name);
       if (!voice) return;
+      atEnd.delete(voice.group);
       positions.set(voice.group, Math.min(Math.max(0, Math.round(frame)), voice.frames));
       if (playing && voices.get(current).group === voice.group) soundCurrent();
     },

@@ -1,6 +1,6 @@
 /** Waveform: a slider drawn from the server's peaks, to seek in and to select a loop. */
 import { h } from "../page/dom.js";
-import { clock } from "../page/texts.js";
+import { clockOf } from "../page/texts.js";
 
 const BARS = 160;
 const HEIGHT = 100;
@@ -41,7 +41,7 @@ export function createWaveform({ peaks, duration, label, valueText, onSeek, onLo
     if (Math.floor(seconds) === announcedSecond) return;
     announcedSecond = Math.floor(seconds);
     element.setAttribute("aria-valuenow", seconds.toFixed(1));
-    element.setAttribute("aria-valuetext", valueText(clock(seconds), clock(duration)));
+    element.setAttribute("aria-valuetext", valueText(...clockOf(seconds, duration)));
   }
 
   function byKey(event) {

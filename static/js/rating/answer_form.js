@@ -10,8 +10,11 @@ const CHOICES = {
   both_bad: translate("Both bad"),
 };
 
-/** `draft` is restored at the start and updated with every entry; `onChange()` follows each update. */
-export function createAnswerForm({ definition, nCandidates, draft, language, position, onChange }) {
+/**
+ * `draft` is restored at the start and updated with every entry; `onChange()` follows each update. Work begins at the first
+ * incomplete question, a revision at the first of all.
+ */
+export function createAnswerForm({ definition, nCandidates, draft, language, position, onChange, isRevision = false }) {
   const instances = questionInstances(definition, nCandidates);
   const views = instances.map(createView);
   const feedback = createFeedback(definition, { language, onChange: onFeedback });
@@ -55,18 +58,23 @@ export function createAnswerForm({ definition, nCandidates, draft, language, pos
   }
 
   const isDone = (view) => isComplete(view.instance, draft.values[view.instance.id]);
-  const firstIncomplete = () => views.find((view) => !isDone(view)) ?? views.at(-1);
+  const firstIncomplete = () => views.find((view) => !isDone(view));
   const viewOf = (id) => views.find((view) => view.instance.id === id);
 
-  setCurrent(firstIncomplete());
+  setCurrent(isRevision ? views[0] : (firstIncomplete() ?? views.at(-1)));
   return {
     instances,
     views,
     feedback,
-    /** A key press for the current question; once that one is complete, the first incomplete one becomes current. */
+    /**
+     * A key press for the current question; once that one is complete, the first incomplete one becomes current. Where an
+     * answer is only changed, its question stays current.
+     */
     press(key) {
+      const wasDone = isDone(current);
       if (!current.press(key)) return feedback?.press(key) ?? false;
-      show(isDone(current) ? firstIncomplete() : current);
+      const goesOn = !wasDone && isDone(current);
+      show((goesOn && firstIncomplete()) || current);
       return true;
     },
     /** Focus the current question, then the ones after it (or, with -1, before it). False past the ends. */

@@ -1,6 +1,7 @@
 /**
  * Current task: the task on the page with its draft, and the task put aside while an earlier answer is revised. A task is
- *   {assignment, definition, draft, draftKey, view, log(), gate, hold, isRevision, isTouched, isClosed, isLeaseLost}
+ *   {assignment, definition, draft, draftKey, view, log(), gate, hold, isRevision, isChanged, isClosed, isLeaseLost}
+ * `isChanged`: whether a revision differs from the answer that is stored.
  * A revised answer was listened to before: it has neither listening gate nor instruction hold.
  */
 import { createListenGate, holdUntilRead } from "./listen_gate.js";
@@ -8,6 +9,12 @@ import { createTaskView } from "./task_view.js";
 
 const SAVE_LOG_EVERY_MS = 1000;
 const NO_HOLD = { sentence: "", dispose() {} };
+
+/** What a rater entered, to compare: questions in whatever order they were answered, texts without the space around them. */
+function enteredIn({ values, codes, comment }) {
+  const answers = Object.keys(values).sort().map((id) => [id, Object.entries(values[id]).sort()]);
+  return JSON.stringify([answers, [...(codes ?? [])].sort(), (comment ?? "").trim()]);
+}
 
 /** `onTask(task)` follows each change of task; `logFields()` are the fields that the page adds to a listening log. */
 export function createCurrentTask({ drafts, screen, sound, language, logFields, onChange, onTask }) {
@@ -21,16 +28,22 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
     clear();
     const draftKey = isRevision ? `${assignment.id}:change` : assignment.id;
     const draft = drafts.open(draftKey, initialDraft);
+    const stored = initialDraft && enteredIn(initialDraft);
     const onEntered = () => {
-      next.isTouched = true;
       drafts.save(draftKey, draft);
       onChange();
     };
-    const view = createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange: onEntered });
+    const view = createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange: onEntered, isRevision });
     const log = () => view.player.log(logFields());
     saveLog({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
-    const state = { isRevision, isTouched: false, isClosed: false, isLeaseLost: false };
-    const next = { assignment, definition, draft, draftKey, view, log, ...state };
+    const next = {
+      ...{ assignment, definition, draft, draftKey, view, log, isRevision },
+      isClosed: false,
+      isLeaseLost: false,
+      get isChanged() {
+        return enteredIn(draft) !== stored;
+      },
+    };
     screen.part("listen-line").hidden = true; // until the gate shows what is left to hear
     Object.assign(next, isRevision ? { gate: null, hold: NO_HOLD } : listeningRequirements(next));
     task = next;
@@ -58,7 +71,8 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
       line: screen.part("listen-line"),
       onFulfilled: screen.clearNotice,
     });
-    return { gate, hold: holdUntilRead({ ...common, seconds: assignment.listening.instruction_seconds }) };
+    const seconds = assignment.listening.instruction_seconds;
+    return { gate, hold: holdUntilRead({ ...common, seconds, onWaiting: gate.showWaiting }) };
   }
 
   function clear() {

@@ -4,7 +4,7 @@
  * The server checks the coverage by the same rules.
  */
 import { h } from "../page/dom.js";
-import { translate } from "../page/texts.js";
+import { lengthSeconds, passedSeconds, translate } from "../page/texts.js";
 import { CONTENT_TITLES } from "./task_content.js";
 
 /**
@@ -18,11 +18,12 @@ export function createListenGate({ assignment, player, container, line, language
   const meterOf = (clip) => createMeter({ title: translate("Heard of {clip}", { clip: titleOf(clip) }) });
   const meters = new Map(requirements.clips.map((clip) => [clip.name, meterOf(clip)]));
   const announced = new Set();
+  const needsListening = requirements.clips.length > 0 || requirements.switches > 0;
   let wasRefused = false;
+  let waiting = ""; // why nothing can be played yet
 
   for (const [name, { element }] of meters) rowOf(name)?.append(element);
   for (const type of ["heard", "change"]) player.addEventListener(type, show);
-  line.hidden = requirements.clips.length === 0 && requirements.switches === 0;
   show();
 
   function currentCoverage() {
@@ -38,9 +39,10 @@ export function createListenGate({ assignment, player, container, line, language
         announce(translate("{clip}: heard enough.", { clip: titleOf(clip) }));
       }
     }
-    const text = state.isEnough ? translate("You have heard enough to decide.") : remainingText(state);
+    const text = waiting || (state.isEnough ? translate("You have heard enough to decide.") : remainingText(state));
+    line.hidden = !waiting && !needsListening;
     if (line.textContent !== text) line.textContent = text;
-    line.classList.toggle("done", state.isEnough);
+    line.classList.toggle("done", state.isEnough && !waiting);
     if (state.isEnough && wasRefused) onFulfilled();
     if (state.isEnough) wasRefused = false;
   }
@@ -48,9 +50,9 @@ export function createListenGate({ assignment, player, container, line, language
   /** Which clips by how many seconds, and how many switches; empty when a vote may be sent. */
   function remainingText(state = currentCoverage()) {
     const clips = state.clips.filter(({ isEnough }) => !isEnough);
-    const seconds = clips.map((clip) => translate("{seconds} s of {clip}", { seconds: secondsLeft(clip), clip: titleOf(clip) }));
+    const seconds = clips.map((clip) => translate("{seconds} s more of {clip}", { seconds: secondsLeft(clip), clip: titleOf(clip) }));
     const parts = [];
-    if (seconds.length) parts.push(translate("Still to hear: {what}.", { what: new Intl.ListFormat(language).format(seconds) }));
+    if (seconds.length) parts.push(translate("Listen to {what}.", { what: new Intl.ListFormat(language).format(seconds) }));
     if (state.switchesLeft === 1) parts.push(translate("Switch between the pieces at least once."));
     else if (state.switchesLeft) parts.push(translate("Switch between the pieces {count} more times.", { count: state.switchesLeft }));
     return parts.join(" ");
@@ -69,7 +71,13 @@ export function createListenGate({ assignment, player, container, line, language
     return { text: translate("Please listen before you decide."), focus: focusMissing };
   }
 
-  return { refusal };
+  /** Say by the submit button why nothing can be played yet; an empty text when it can. */
+  function showWaiting(text) {
+    waiting = text;
+    show();
+  }
+
+  return { refusal, showWaiting };
 }
 
 /** One line that keeps its height: a bar and words, then a tick. */
@@ -119,30 +127,36 @@ export function coverage(requirements, { heardSeconds, switches }) {
   return { clips, switchesLeft, isEnough: switchesLeft === 0 && clips.every(({ isEnough }) => isEnough) };
 }
 
-/** Seconds as a meter shows them: whole where there are many, tenths where there are few; never more than was heard. */
+/** Seconds as a meter shows them, rounded as the players round theirs. */
 export function meterSeconds({ heard, required }) {
-  const scale = required < 5 ? 10 : 1;
-  return { heard: Math.floor(heard * scale + 1e-6) / scale, required: Math.ceil(required * scale - 1e-6) / scale };
+  return { heard: Math.min(passedSeconds(heard, required), lengthSeconds(required)), required: lengthSeconds(required) };
 }
 
-/** What is left of a clip, in whole seconds; at least one while anything is. */
-export const secondsLeft = ({ heard, required }) => Math.max(1, Math.ceil(required - heard - 1e-6));
+/** What is left of a clip, by what its meter shows; at least one while anything is. */
+export function secondsLeft(clip) {
+  const shown = meterSeconds(clip);
+  return Math.max(1, shown.required - shown.heard);
+}
 
 // ── Instruction hold ────────────────────────────────────────────────────────
 
 const TICK_MS = 200;
 
-/** `container` holds the instruction and then the players. Returns the sentence that says why they wait, empty if not. */
-export function holdUntilRead({ seconds, player, container, announce, page = globalThis.document }) {
+/**
+ * `container` holds the instruction and then the players. Returns the sentence that says why they wait, empty if not. Once
+ * the instruction has come into view the time runs while the page is visible, wherever the rater scrolls. `onWaiting(text)`
+ * shows what is waited for, by the submit button, where every window has it in view.
+ */
+export function holdUntilRead({ seconds, player, container, announce, onWaiting = () => {}, page = globalThis.document }) {
   const players = container.querySelector(".players");
   if (!seconds || !players) return { sentence: "", dispose() {} };
   const reading = createReadingTimer(seconds);
   const countdown = h("p", { class: "hold small", "aria-hidden": "true" });
   const sentence = translate("Read the instruction first: you can play the clips in {seconds} s.", { seconds: Math.ceil(seconds) });
-  let isOnScreen = true;
+  let wasSeen = false;
   let lastTick = performance.now();
 
-  const observer = new IntersectionObserver((entries) => (isOnScreen = entries.at(-1).isIntersecting));
+  const observer = new IntersectionObserver((entries) => (wasSeen ||= entries.some(({ isIntersecting }) => isIntersecting)));
   observer.observe(container.querySelector(".given-text") ?? container);
   player.locked = true;
   players.classList.add("held");
@@ -155,7 +169,7 @@ export function holdUntilRead({ seconds, player, container, announce, page = glo
     // A timer that came late says nothing about what was on screen meanwhile.
     const elapsed = Math.min(now - lastTick, 2 * TICK_MS) / 1000;
     lastTick = now;
-    if (reading.pass(elapsed, isOnScreen && page.visibilityState === "visible") > 0) return show();
+    if (reading.pass(elapsed, wasSeen && page.visibilityState === "visible") > 0) return show();
     dispose();
     player.locked = false;
     announce(translate("You can play the clips now."));
@@ -163,20 +177,23 @@ export function holdUntilRead({ seconds, player, container, announce, page = glo
 
   function show() {
     const text = translate("Read the instruction first: you can play the clips in {seconds} s.", { seconds: Math.ceil(reading.left) });
-    if (countdown.textContent !== text) countdown.textContent = text;
+    if (countdown.textContent === text) return;
+    countdown.textContent = text;
+    onWaiting(text);
   }
 
   function dispose() {
     clearInterval(timer);
     observer.disconnect();
     countdown.remove();
+    onWaiting("");
     players.classList.remove("held");
   }
 
   return { sentence, dispose };
 }
 
-/** Counts down `seconds` of reading; only time in which the instruction was visible counts. */
+/** Counts down `seconds` of reading; only time in which the page was visible counts. */
 export function createReadingTimer(seconds) {
   let left = seconds;
   return {

@@ -10,7 +10,7 @@ import { candidateClips, candidateText, contentSection, createCandidateMatrix } 
 const LAYOUT_TITLES = { comparison: translate("Then the two pieces"), abx: translate("A, B and X") };
 
 /** Renders into `contentPart` (left) and `formPart` (right). `sound` holds the page's audio engine and clip cache. */
-export function createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange }) {
+export function createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange, isRevision }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
   const player = createPlayer({
@@ -31,6 +31,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
     language,
     position: names.length ? candidatePosition : null,
     onChange,
+    isRevision,
   });
   // A recording beside text answers has the transport to itself.
   const controls = !clips.length && player.current ? createTransport({ player, switches: false }) : null;

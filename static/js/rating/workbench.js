@@ -131,8 +131,16 @@ export default function workbench(root) {
     if (problem) screen.notice(problem, { look: "warning" });
   }
 
+  /** A revision that changes nothing is not sent, unless an expert asked for another look at the answer. */
+  function submit() {
+    const { task } = currentTask;
+    if (!task.isRevision || task.isChanged || requestedId) return submission.send(task);
+    revisions.end();
+    screen.notice(translate("Nothing was changed: your answer stays as it was. Here is the task you were at."));
+  }
+
   const page = {
-    submit: () => submission.send(currentTask.task),
+    submit,
     undo: revisions.openPrevious,
     skip: () => currentTask.task.isRevision || leave.skip(currentTask.task),
     showKeys: () => keyDialog.show(),
@@ -165,7 +173,7 @@ export default function workbench(root) {
   onClick('[data-part="stop"]', () => leave.stop(currentTask.task, drafts));
   globalThis.addEventListener("beforeunload", (event) => {
     const { task } = currentTask;
-    const isStarted = task && !task.isClosed && (task.isRevision ? task.isTouched : !isEmpty(task.draft));
+    const isStarted = task && !task.isClosed && (task.isRevision ? task.isChanged : !isEmpty(task.draft));
     if (!leave.isLeaving && (isStarted || submission.isBusy || delivery.count > 0)) event.preventDefault();
   });
   const keyDialog = createKeyDialog({

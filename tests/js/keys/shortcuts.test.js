@@ -41,6 +41,12 @@ test("in a text only sending and leaving are ours", () => {
   assert.equal(isPageShortcut("Escape", text), true);
 });
 
+test("a button that was clicked has neither Space nor Enter for itself; a link keeps Enter", () => {
+  assert.equal(isPageShortcut("Enter", { tag: "BUTTON", isClicked: true }), true);
+  assert.equal(isPageShortcut("Space", { tag: "BUTTON", isClicked: true }), true);
+  assert.equal(isPageShortcut("Enter", { tag: "A", isClicked: true }), false);
+});
+
 test("Space and Enter stay with what they would press", () => {
   assert.equal(isPageShortcut("Space", { tag: "BUTTON" }), false);
   assert.equal(isPageShortcut("Enter", { tag: "A" }), false);

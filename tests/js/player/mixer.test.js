@@ -139,16 +139,36 @@ test("a loop goes round, and what it repeats is heard once", () => {
   assert.deepEqual([heard[0], heard[1].from, heard[1].to], [{ name: "a", from: 0, to: 48_001 }, 24_000, 48_001]);
 });
 
-test("a clip that is shorter than the place one switches to has ended, and says so", () => {
+test("a clip that is shorter than the place one switches to begins at its start", () => {
   const { mixer, ended } = mixerWith({ a: sine(300, 48_000), b: sine(300, 10_000) });
   mixer.play({});
   render(mixer, 100, { 90: () => mixer.select({ name: "b" }) });
-  assert.deepEqual(ended, ["b"]);
-  const { positions, playing } = mixer.report();
-  assert.deepEqual([positions.candidates, playing], [90 * 128, false]);
+  const { current, positions, playing } = mixer.report();
+  assert.deepEqual([current, positions.candidates, playing, ended], ["b", 10 * 128, true, []]);
+});
+
+test("once a clip has ended, the other one begins at its start, though it is longer", () => {
+  const { mixer, ended } = mixerWith({ a: sine(300, 1280), b: sine(300, 48_000) });
   mixer.play({ name: "a" });
-  render(mixer, 1);
-  assert.equal(mixer.report().positions.candidates, 91 * 128);
+  render(mixer, 20);
+  assert.deepEqual(ended, ["a"]);
+  mixer.play({ name: "b" });
+  render(mixer, 5);
+  assert.equal(mixer.report().positions.candidates, 5 * 128);
+});
+
+test("whoever seeks after the end plays from there, but not the last hundredths of a second", () => {
+  const { mixer } = mixerWith({ a: sine(300, 48_000), b: sine(300, 96_000) });
+  const placeAfter = (frame, name) => {
+    mixer.seek({ name, frame });
+    mixer.play({ name });
+    render(mixer, 1);
+    return mixer.report().positions.candidates;
+  };
+  mixer.play({ name: "a" });
+  render(mixer, 400);
+  assert.equal(placeAfter(50_000, "b"), 50_128);
+  assert.equal(placeAfter(47_000, "a"), 128);
 });
 
 test("after its end a clip plays from the beginning", () => {

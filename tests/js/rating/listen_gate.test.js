@@ -38,18 +38,19 @@ test("enough is enough, to the last sample", () => {
   assert.equal(coverage(requirementsOf(PAIR), player({ a: 10, b: 10 }, 7)).switchesLeft, 0);
 });
 
-test("a meter shows whole seconds, tenths where there are few, and never more than was heard", () => {
+test("a meter rounds as the players do, and never shows more than was heard", () => {
   assert.deepEqual(meterSeconds({ heard: 6.97, required: 10 }), { heard: 6, required: 10 });
   assert.deepEqual(meterSeconds({ heard: 6.97, required: 13.42 }), { heard: 6, required: 14 });
-  assert.deepEqual(meterSeconds({ heard: 1.28, required: 1.5 }), { heard: 1.2, required: 1.5 });
-  assert.deepEqual(meterSeconds({ heard: 0.3, required: 3 }), { heard: 0.3, required: 3 });
+  assert.deepEqual(meterSeconds({ heard: 1.28, required: 1.5 }), { heard: 1, required: 2 });
+  assert.deepEqual(meterSeconds({ heard: 0, required: 8.6 }), { heard: 0, required: 9 });
 });
 
-test("while anything is left it is at least a second", () => {
-  assert.deepEqual([secondsLeft({ heard: 9.99, required: 10 }), secondsLeft({ heard: 4.2, required: 10 })], [1, 6]);
+test("what is left is what the meter lacks, and at least a second while anything is", () => {
+  const left = [[9.96, 10], [4.2, 10], [3.9, 8.6]].map(([heard, required]) => secondsLeft({ heard, required }));
+  assert.deepEqual(left, [1, 6, 6]);
 });
 
-test("an instruction is read only while it can be seen", () => {
+test("an instruction is read only while the page can be seen", () => {
   const reading = createReadingTimer(3);
   assert.equal(reading.pass(1, true), 2);
   assert.equal(reading.pass(60, false), 2);

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from labeling_ui.templatetags.formatting import moment, moment_of_day, moment_text
+from labeling_ui.templatetags.formatting import clock, moment, moment_of_day, moment_text
 
 AT = datetime(2026, 3, 1, 23, 5, 9, tzinfo=UTC)
 
@@ -22,6 +22,16 @@ def test_a_moment_is_an_element_that_the_browser_shows_in_its_time_zone():
 def test_a_moment_of_another_zone_is_written_in_utc_and_none_as_a_dash():
     assert moment_text(AT.astimezone(timezone(timedelta(hours=2)))) == "2026-03-01 23:05 UTC"
     assert moment_text(None) == moment(None) == "–"
+
+
+def test_a_length_is_rounded_as_the_players_round_it():
+    assert [clock(seconds) for seconds in (0, 0.4, 8.6, 30.02, 65)] == [
+        "0:00",
+        "0:01",
+        "0:09",
+        "0:30",
+        "1:05",
+    ]
 
 
 def test_no_template_writes_a_date_in_a_style_of_its_own():
