@@ -50,14 +50,36 @@ class SiteAuditEventOut(AuditEventOut):
     )
 
 
+class AuditQueryIn(paging.PageIn):
+    action = serializers.CharField(required=False, max_length=60)
+    person = serializers.CharField(required=False, max_length=150)
+    since = serializers.DateField(required=False)
+    until = serializers.DateField(required=False)
+
+    @classmethod
+    def filters(cls, request: Request) -> audit.LogFilters:
+        values = cls.parsed(request.query_params.dict())
+        return audit.LogFilters(**{name: value for name, value in values.items() if name in _LOG_FILTERS})
+
+
+_LOG_FILTERS = ("action", "person", "since", "until")
+_AUDIT_PARAMETERS = [
+    *paging.PARAMETERS,
+    OpenApiParameter("action", str, description="How the action begins, such as `member.`"),
+    OpenApiParameter("person", str, description="A part of the name of who did it, as `actor` shows it."),
+    OpenApiParameter("since", OpenApiTypes.DATE, description="The first day, in UTC."),
+    OpenApiParameter("until", OpenApiTypes.DATE, description="The last day, in UTC."),
+]
+
+
 class AuditView(APIView):
-    @operation("audit", page_of(AuditEventOut, "AuditPageOut"), 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("audit", page_of(AuditEventOut, "AuditPageOut"), 400, 403, 404, parameters=_AUDIT_PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Who did what in this study, newest first: raters under their pseudonyms, those who have withdrawn without.
         Votes are in …/judgments/."""
         study = access.managed_study(request.user, slug)
-        events = audit.with_actor_names(AuditEvent.objects.filter(study=study))
-        return Response(paging.page(request, events, AuditEventOut, newest_first=True))
+        events = audit.search(AuditEvent.objects.filter(study=study), AuditQueryIn.filters(request))
+        return Response(paging.page(request, events, AuditEventOut, newest_first=True, query=AuditQueryIn))
 
 
 class ProtocolVersionOut(Out):
@@ -406,14 +428,16 @@ class AuditFileView(APIView):
 
 class SiteAuditView(APIView):
     @operation(
-        "site_audit", page_of(SiteAuditEventOut, "SiteAuditPageOut"), 400, 403, parameters=paging.PARAMETERS
+        "site_audit", page_of(SiteAuditEventOut, "SiteAuditPageOut"), 400, 403, parameters=_AUDIT_PARAMETERS
     )
     def get(self, request: Request) -> Response:
         """Who did what on this site, newest first, for those who operate it: in every study, and what is of none, such
         as signing in and tokens."""
         access.check_operator(request.user)
-        events = audit.with_actor_names(AuditEvent.objects.annotate(study_slug=F("study__slug")))
-        return Response(paging.page(request, events, SiteAuditEventOut, newest_first=True))
+        events = audit.search(AuditEvent.objects.all(), AuditQueryIn.filters(request))
+        return Response(
+            paging.page(request, events, SiteAuditEventOut, newest_first=True, query=AuditQueryIn)
+        )
 
 
 class SiteAuditFileView(APIView):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Case, CharField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.utils import timezone
 
 from annotation.models import AuditEvent, Membership, Rater, Study, User
 from annotation.models.people import MANAGING_ROLES
@@ -38,3 +44,53 @@ def with_actor_names(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
         output_field=CharField(),
     )
     return events.annotate(actor_name=named)
+
+
+# What the beginnings of actions are about: by these the log is filtered.
+SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "study": ("study.", "protocol.", "stopping.", "workspace."),
+    "people": ("member.", "invitation.", "rater.", "user."),
+    "data": ("import.", "item.", "upload."),
+    "judging": ("judgment.", "check.", "votes."),
+    "review": ("case.", "cases.", "flag.", "flags.", "draft.", "review_view."),
+    "models": ("model.", "scoring.", "train.", "writer.", "writing.", "sensitivity.", "learned_comparison."),
+    "files": ("export.", "release.", "training_set.", "report.", "review_report."),
+    "programs": ("token.", "webhook.", "mail.", "job."),
+}
+
+
+@dataclass(frozen=True)
+class LogFilters:
+    """`subject`: a key of `SUBJECTS`; `action`: the beginning of one; `person`: a part of the name that the log shows;
+    `study`: a slug, in the log of the site. Days are whole, in UTC."""
+
+    subject: str = ""
+    action: str = ""
+    person: str = ""
+    study: str = ""
+    since: date | None = None
+    until: date | None = None
+
+
+def search(events: QuerySet[AuditEvent], filters: LogFilters) -> QuerySet[AuditEvent]:
+    """Events with `actor_name` and `study_slug`, of those that the filters let through."""
+    rows = with_actor_names(events).annotate(study_slug=F("study__slug"))
+    if filters.subject:
+        beginnings = (Q(action__startswith=each) for each in SUBJECTS[filters.subject])
+        rows = rows.filter(reduce(or_, beginnings))
+    if filters.action:
+        rows = rows.filter(action__startswith=filters.action)
+    if filters.person:
+        # By the name that is shown: a rater's account finds nothing that stands under their pseudonym.
+        rows = rows.filter(actor_name__icontains=filters.person)
+    if filters.study:
+        rows = rows.filter(study__slug=filters.study)
+    if filters.since:
+        rows = rows.filter(at__gte=_midnight(filters.since))
+    if filters.until:
+        rows = rows.filter(at__lt=_midnight(filters.until + timedelta(days=1)))
+    return rows
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=timezone.get_default_timezone())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from math import ceil
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import login
@@ -24,12 +25,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from annotation import access
 from annotation.access import tokens as access_tokens
-from annotation.models import ApiToken, Invitation, Membership, Rater, User
-from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
+from annotation.models import ApiToken, Invitation, Membership, Rater, Study, User
+from annotation.models.people import Role
 from annotation.review import queue
-from annotation.studies import members
+from annotation.studies import members, study_list
 from labeling_ui.account.api_reference import api_reference
-from labeling_ui.account.forms import SignInForm, SignUpForm, TokenForm
+from labeling_ui.account.forms import SignInForm, SignUpForm, StudyListForm, TokenForm
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.page_responses import action
 
@@ -145,30 +146,53 @@ def _token_lines(user: User) -> Iterator[tuple[ApiToken, list[str] | None]]:
         yield row, None if row.study_ids is None else names
 
 
-# Where everybody lands: the studies they take part in.
+# Where everybody lands: what there is to rate and review, and the studies they run.
 
 
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    studies = list(access.studies_of(request.user).order_by("-created_at"))
-    rated = [study for study in studies if study.role in RATING_ROLES]
-    raters = {rater.study_id: rater for rater in Rater.objects.filter(user=request.user, study__in=rated)}
-    reviewed = [study.pk for study in studies if study.role == Role.EXPERT or study.role in MANAGING_ROLES]
-    n_open, n_returned = queue.open_case_counts(reviewed), queue.returned_judgment_counts(raters.values())
-    rows = [
-        {
+    rated = study_list.rated_studies(request.user)
+    form = StudyListForm(request.GET)
+    page = study_list.managed_studies(request.user, form.filters(), after=form.after())
+    reviewed = [study.pk for study in rated if study.role == Role.EXPERT] + [study.pk for study in page.rows]
+    n_open = queue.open_case_counts(reviewed)
+    context = {
+        "rows": list(_rating_rows(request.user, rated, n_open)),
+        "managed": list(_managed_rows(page.rows, n_open)),
+        "manages": bool(page.rows) or form.is_active(),
+        "form": form,
+        "more": form.query(after=page.next_after) if page.next_after else "",
+        "may_create": request.user.may_create_studies or request.user.is_superuser,
+    }
+    return render(request, "labeling_ui/account/home.html", context)
+
+
+def _rating_rows(user: User, studies: list[Study], n_open: Mapping[int, int]) -> Iterator[dict[str, Any]]:
+    raters = {rater.study_id: rater for rater in Rater.objects.filter(user=user, study__in=studies)}
+    n_returned = queue.returned_judgment_counts(raters.values())
+    for study in studies:
+        yield {
             "study": study,
             "role": Role(study.role),
             "rater": raters.get(study.pk),
-            "manages": study.role in MANAGING_ROLES,
             "reviews": study.pk in n_open,
             "n_open": n_open.get(study.pk, 0),
             "n_returned": n_returned.get(study.pk, 0),
         }
-        for study in studies
-    ]
-    context = {"rows": rows, "may_create": request.user.may_create_studies or request.user.is_superuser}
-    return render(request, "labeling_ui/account/home.html", context)
+
+
+def _managed_rows(studies: tuple[Study, ...], n_open: Mapping[int, int]) -> Iterator[dict[str, Any]]:
+    progress = study_list.progress_of(studies) if studies else {}
+    for study in studies:
+        done = progress[study.pk]
+        share = 100 * min(1.0, done.n_complete / done.n_tasks) if done.n_tasks else 0.0
+        yield {
+            "study": study,
+            "role": Role(study.role),
+            "progress": done,
+            "share": share,
+            "n_open": n_open.get(study.pk, 0),
+        }
 
 
 # The API's reference, for whoever is signed in.

@@ -35,7 +35,7 @@ WORK = (
 SETUP = (
     Tab("questions", _("Questions")),
     Tab("import", _("Import"), frozenset({"upload"})),
-    Tab("people", _("People"), frozenset({"rater"})),
+    Tab("people", _("People"), frozenset({"rater", "study_log"})),
     Tab("export", _("Export"), frozenset({"releases", "release", "training_sets"})),
     Tab("settings", _("Settings"), frozenset({"webhooks", "webhook", "webhook_secret", "planner"})),
 )

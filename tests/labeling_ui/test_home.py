@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from annotation.models import Rater, Study
 from annotation.models.people import Role
+from annotation.studies import members, study_list
 from tests.factories import StudyFactory, UserFactory, member, rating_task
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +76,9 @@ def test_its_queries_do_not_grow_with_the_studies(client, django_assert_num_quer
         study.memberships.update(user=user)
         Rater.objects.filter(study=study).update(user=user)
     client.force_login(user)
-    with django_assert_num_queries(4):  # the account, its studies, who it is in them, what was returned
+    with django_assert_num_queries(
+        5
+    ):  # the account, what it rates and runs, who it is there, what was returned
         client.get(reverse("home"))
 
 
@@ -84,3 +87,67 @@ def test_each_language_is_offered_in_its_own_name(client, study):
     page = page_of(client, member(study))
     assert 'lang="en">English</button>' in page
     assert 'aria-current="true">简体中文</span>' in page
+
+
+# ── The studies that somebody runs ───────────────────────────────────────────
+
+
+@pytest.fixture
+def researcher():
+    return UserFactory()
+
+
+def run_by(researcher, *titles, **fields):
+    for title in titles:
+        members.add_member(StudyFactory(title=title, **fields), researcher, role=Role.RESEARCHER, actor=None)
+
+
+def titles_of(client, user, **query) -> list[str]:
+    client.force_login(user)
+    return [row["study"].title for row in client.get(reverse("home"), query).context["managed"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ({}, ["Cello", "aria", "Bells"]),
+        ({"sort": "title"}, ["aria", "Bells", "Cello"]),
+        ({"q": "ELL"}, ["Cello", "Bells"]),
+        ({"state": "paused"}, ["Cello"]),
+        ({"q": "drum"}, []),
+        ({"sort": "nonsense", "state": "nonsense", "page_after": "nonsense"}, ["Cello", "aria", "Bells"]),
+    ],
+)
+def test_studies_are_searched_filtered_and_sorted(client, researcher, query, titles):
+    run_by(researcher, "Bells", "aria")
+    run_by(researcher, "Cello", state="paused")
+    assert titles_of(client, researcher, **query) == titles
+
+
+@pytest.mark.parametrize("sort", ["newest", "title", "activity"])
+def test_pages_of_studies_follow_one_another(client, researcher, monkeypatch, sort):
+    monkeypatch.setattr(study_list, "STUDIES_PER_PAGE", 2)
+    run_by(researcher, "Cello", "aria", "Bells", "Drum", "aria")
+    client.force_login(researcher)
+    path, found = f"?sort={sort}", []
+    while path:
+        page = client.get(reverse("home") + path).context
+        found += [row["study"].pk for row in page["managed"]]
+        path = page["more"] and f"?{page['more']}"
+    assert len(found) == len(set(found)) == 5
+
+
+def test_each_study_shows_how_far_it_is(client, researcher, study):
+    members.add_member(study, researcher, role=Role.RESEARCHER, actor=None)
+    member(study)
+    Rater.objects.update(n_judgments=7, n_tasks_filled=1)
+    page = page_of(client, researcher)
+    assert "1 of 4 tasks complete" in page
+    assert '<td class="number" data-label="Judgments">7</td>' in page
+
+
+def test_what_is_listed_costs_the_same_however_much_it_is(client, researcher, django_assert_num_queries):
+    run_by(researcher, *"ABCDEFGH")
+    client.force_login(researcher)
+    with django_assert_num_queries(5):  # the account, what it rates and runs, progress, open cases
+        client.get(reverse("home"))

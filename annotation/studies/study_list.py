@@ -1,0 +1,103 @@
+"""The list of studies that an account runs: searched, sorted and paged by keyset, each with how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, Greatest, Lower
+
+from annotation import access
+from annotation.models import Rater, Study, User
+from annotation.models.people import MANAGING_ROLES, RATING_ROLES
+
+STUDIES_PER_PAGE = 25
+_LATEST = Subquery(
+    Rater.objects.filter(study=OuterRef("pk"))
+    .order_by()
+    .values("study")
+    .annotate(at=Max("last_judgment_at"))
+    .values("at")
+)
+# By which value each order sorts, and whether the largest comes first.
+SORTS = {
+    "newest": (F("created_at"), True),
+    "activity": (Greatest("created_at", Coalesce(_LATEST, "created_at")), True),
+    "title": (Lower("title"), False),
+}
+
+
+@dataclass(frozen=True)
+class StudyFilters:
+    """`text` is a part of the title or address."""
+
+    text: str = ""
+    state: str = ""
+    sort: str = "newest"
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    n_judgments: int
+    n_complete: int
+    n_tasks: int
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """`next_after` goes into the next call's `after`; None on the last page."""
+
+    rows: tuple[Study, ...]
+    next_after: int | None
+
+
+def rated_studies(user: User) -> list[Study]:
+    """Those in which this account rates, the newest first."""
+    return list(access.studies_of(user).filter(role__in=RATING_ROLES).order_by("-created_at", "-pk"))
+
+
+def managed_studies(user: User, filters: StudyFilters, *, after: int | None = None) -> StudyPage:
+    """A page of those that this account runs. `after`: the last study of the page before."""
+    key, is_descending = SORTS[filters.sort]
+    studies = _filtered(access.studies_of(user).filter(role__in=MANAGING_ROLES), filters).annotate(
+        sort_key=key
+    )
+    if after is not None and (last := studies.filter(pk=after).values_list("sort_key", flat=True).first()):
+        beyond = "lt" if is_descending else "gt"
+        studies = studies.filter(
+            Q(**{f"sort_key__{beyond}": last}) | Q(sort_key=last, **{f"pk__{beyond}": after})
+        )
+    order = ("-sort_key", "-pk") if is_descending else ("sort_key", "pk")
+    rows = list(studies.order_by(*order)[: STUDIES_PER_PAGE + 1])
+    more = len(rows) > STUDIES_PER_PAGE
+    return StudyPage(tuple(rows[:STUDIES_PER_PAGE]), rows[STUDIES_PER_PAGE - 1].pk if more else None)
+
+
+def _filtered(studies: QuerySet[Study], filters: StudyFilters) -> QuerySet[Study]:
+    if filters.text:
+        studies = studies.filter(Q(title__icontains=filters.text) | Q(slug__icontains=filters.text))
+    if filters.state:
+        studies = studies.filter(state=filters.state)
+    return studies
+
+
+def progress_of(studies: Iterable[Study]) -> dict[int, StudyProgress]:
+    """By study, in one query: the sums of raters' own counters."""
+    by_id = {study.pk: study for study in studies}
+    sums = {
+        row["study"]: row
+        for row in Rater.objects.filter(study__in=by_id)
+        .order_by()
+        .values("study")
+        .annotate(judgments=Sum("n_judgments"), filled=Sum("n_tasks_filled"))
+    }
+    none = {"judgments": 0, "filled": 0}
+    return {
+        pk: StudyProgress(
+            n_judgments=sums.get(pk, none)["judgments"] + study.n_unnamed_judgments,
+            n_complete=sums.get(pk, none)["filled"] + study.n_unnamed_tasks_filled,
+            n_tasks=study.n_tasks,
+        )
+        for pk, study in by_id.items()
+    }

@@ -1,0 +1,155 @@
+"""The audit log in words: what each action is called, and what is told of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import AuditEvent, Rater, User
+
+SUBJECT_TITLES: Mapping[str, Promise] = {
+    "study": _("Study and questions"),
+    "people": _("People"),
+    "data": _("Items"),
+    "judging": _("Judgments"),
+    "review": _("Review"),
+    "models": _("Models"),
+    "files": _("Exports and releases"),
+    "programs": _("Programs and mails"),
+}
+ACTION_TITLES: Mapping[str, Promise] = {
+    "study.created": _("Study created"),
+    "study.changed": _("Settings changed"),
+    "study.state_changed": _("State changed"),
+    "protocol.version_added": _("Questions published"),
+    "protocol.draft_discarded": _("Draft of questions discarded"),
+    "stopping.applied": _("Stopped early"),
+    "member.added": _("Member added"),
+    "member.removed": _("Member removed"),
+    "member.role_changed": _("Role changed"),
+    "invitation.created": _("Invitation created"),
+    "invitation.revoked": _("Invitation withdrawn"),
+    "rater.state_changed": _("Rater paused or reinstated"),
+    "rater.withdrawn": _("Rater withdrew"),
+    "import.requested": _("Import started"),
+    "import.done": _("Import finished"),
+    "import.cancelled": _("Import cancelled"),
+    "item.withdrawn": _("Item withdrawn"),
+    "item.brought_back": _("Item brought back"),
+    "item.version_retracted": _("Version of an item retracted"),
+    "judgment.revised": _("Judgment changed"),
+    "judgment.kept": _("Judgment kept after a question"),
+    "check.finished": _("Listening check finished"),
+    "votes.simulated": _("Votes simulated"),
+    "case.judged": _("Case judged"),
+    "cases.assigned": _("Cases assigned"),
+    "cases.closed": _("Cases closed"),
+    "cases.expired": _("Claims of cases expired"),
+    "cases.let_go": _("Cases released"),
+    "flag.requested": _("Search for items to review started"),
+    "flags.applied": _("Items flagged for review"),
+    "review_view.saved": _("View saved"),
+    "review_view.deleted": _("View removed"),
+    "model.trained": _("Model trained"),
+    "model.promoted": _("Model promoted"),
+    "model.demoted": _("Model demoted"),
+    "writer.added": _("Writer added"),
+    "writer.changed": _("Writer changed"),
+    "writing.taken_in": _("Written texts published"),
+    "train.requested": _("Training started"),
+    "export.requested": _("Export started"),
+    "export.written": _("Export finished"),
+    "release.requested": _("Release started"),
+    "release.made": _("Release made"),
+    "release.rebuilt": _("Release rebuilt"),
+    "release.file_deleted": _("File of a release deleted"),
+    "training_set.requested": _("Training set started"),
+    "training_set.written": _("Training set finished"),
+    "report.requested": _("Report requested"),
+    "review_report.requested": _("Report of the review requested"),
+    "token.made": _("Token made"),
+    "token.revoked": _("Token revoked"),
+    "webhook.paused": _("Webhook paused"),
+    "mail.failed": _("Mail not sent"),
+    "job.finished": _("Job ended"),
+    "user.signed_in": _("Signed in"),
+    "user.signed_out": _("Signed out"),
+    "user.created": _("Account created"),
+    "user.changed": _("Account changed"),
+    "user.profile_changed": _("Profile changed"),
+    "user.password_set": _("Password set by an operator"),
+    "user.password_reset": _("Password reset"),
+    "user.password_reset_requested": _("Password reset requested"),
+    "user.address_requested": _("Change of address requested"),
+    "user.address_changed": _("Address changed"),
+}
+_DETAILS = 6
+_DETAIL_LENGTH = 120
+
+
+@dataclass(frozen=True)
+class LogLine:
+    id: int
+    at: datetime
+    who: str | None
+    action: str
+    what: str | Promise
+    about: str
+    study: str | None
+    details: list[tuple[str, str]]
+
+
+def log_lines(events: Iterable[AuditEvent]) -> Iterator[LogLine]:
+    """The events of a page in words; `user 12` is their name, unless they are a rater who has withdrawn."""
+    rows = list(events)
+    names = _account_names(rows)
+    for event in rows:
+        yield LogLine(
+            event.pk,
+            event.at,
+            event.actor_name,  # type: ignore[attr-defined]
+            event.action,
+            ACTION_TITLES.get(event.action, event.action),
+            names.get((event.study_id, event.subject), event.subject),
+            event.study_slug,  # type: ignore[attr-defined]
+            list(_details(event.data)),
+        )
+
+
+def _account_names(events: list[AuditEvent]) -> dict[tuple[int | None, str], str]:
+    ids = {int(match[1]) for each in events if (match := re.fullmatch(r"user (\d+)", each.subject))}
+    if not ids:
+        return {}
+    names = {f"user {user.pk}": str(user) for user in User.objects.filter(pk__in=ids).only("name", "email")}
+    withdrawn = {
+        (study_id, f"user {user_id}")
+        for study_id, user_id in Rater.objects.filter(
+            user_id__in=ids, state=Rater.State.WITHDRAWN
+        ).values_list("study_id", "user_id")
+    }
+    places = {(each.study_id, each.subject) for each in events if each.subject in names} - withdrawn
+    return {place: names[place[1]] for place in places}
+
+
+def _details(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The first few of what an event holds; all of it is in the file."""
+    if {"before", "after"} <= data.keys():
+        yield "", f"{_short(data['before'])} → {_short(data['after'])}"
+        data = {name: value for name, value in data.items() if name not in ("before", "after")}
+    for name, value in list(data.items())[:_DETAILS]:
+        if value in (None, "", [], {}):
+            continue
+        is_change = isinstance(value, list) and len(value) == 2 and not isinstance(value[0], int)
+        text = " → ".join(_short(each) for each in value) if is_change else _short(value)
+        yield name.replace("_", " "), text
+
+
+def _short(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= _DETAIL_LENGTH else f"{text[:_DETAIL_LENGTH]}…"
