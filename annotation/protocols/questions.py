@@ -214,7 +214,7 @@ def _option(row: Row, where: str) -> OptionSpec:
     return OptionSpec(key=key, **plain)
 
 
-def _bounds(row: Row, what: str, where: str, *, default: int, most: int | None) -> dict[str, int | None]:
+def _bounds(row: Row, what: str, where: str, *, default: int, most: int | None) -> dict[str, Any]:
     """The fewest and the most options or events of one answer."""
     fewest = read_count(row, f"min_{what}", where, default=default, least=0)
     upper = read_count(row, f"max_{what}", where, default=1) if f"max_{what}" in row else None

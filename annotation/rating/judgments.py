@@ -182,11 +182,9 @@ def _check_times(assignment: HeldAssignment, answers: Sequence[Mapping[str, Any]
             "slot", "candidate__clip__duration_s"
         )
     )
-    own = (
-        Task.objects.filter(pk=assignment.task_id)
-        .values("item_version__clip__duration_s", "item_version__reference_clip__duration_s")
-        .get()
-    )
+    item_clips = ("clip", "reference_clip")
+    durations = Task.objects.values_list(*(f"item_version__{name}__duration_s" for name in item_clips))
+    own = dict(zip(item_clips, durations.get(pk=assignment.task_id), strict=True))
     problems = []
     for index, answer in enumerate(answers):
         question = spec.question(str(answer.get("question", "")))
@@ -194,7 +192,7 @@ def _check_times(assignment: HeldAssignment, answers: Sequence[Mapping[str, Any]
             continue
         position = answer.get("position") if question.per_candidate else 0
         if question.clip:
-            length = own[f"item_version__{question.clip}__duration_s"]
+            length = own[question.clip]
         elif isinstance(position, int) and 0 <= position < len(assignment.presentation):
             length = by_slot.get(assignment.presentation[position])
         else:
