@@ -10,6 +10,7 @@ from django.views.i18n import JavaScriptCatalog
 from labeling_ui.account import profile_views
 from labeling_ui.account import views as account_views
 from labeling_ui.account.language import set_language
+from labeling_ui.items import views as item_views
 from labeling_ui.models import training_views, writing_views
 from labeling_ui.models import views as models_views
 from labeling_ui.rate import views as rate_views
@@ -92,7 +93,7 @@ study = [
     path("returned/", rate_views.returned, name="returned"),
     path("returned/<int:return_id>/keep/", rate_views.keep_returned, name="keep_returned"),
     path("review/", include(review)),
-    path("items/<int:item_id>/", review_views.item_history, name="item_history"),
+    path("items/<int:item_id>/", item_views.item_history, name="item_history"),
     path("", study_views.study, name="study"),
     path("state/", study_views.study_state, name="study_state"),
     path("import/", import_views.import_items, name="import"),

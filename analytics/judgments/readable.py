@@ -195,6 +195,11 @@ class DistributionRow:
     n: int
     share: float
 
+    @property
+    def length(self) -> float:
+        """Of its bar, in per cent."""
+        return round(100 * self.share, 2)
+
 
 @dataclass(frozen=True)
 class Distribution:

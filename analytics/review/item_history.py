@@ -38,11 +38,12 @@ MOST_VOTES = 400
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """`said` is a choice by name (`first`, `second`, `tie`, `both_bad`), a number or a text; `system` is the one that
+    """`said` is a choice by name (`first`, `second`, `tie`, `both_bad`), a number, a text, or what is stored of
+    several options or moments; `system` is the one that
     a rating is about or that a preference is for."""
 
     question: str
-    said: str | float
+    said: Any
     confidence: float | None
     system: str
 
@@ -130,8 +131,10 @@ def _given_answer(answer: Answer, slots: Mapping[tuple[int, int], str]) -> Given
     if answer.choice is not None:
         system = slots.get((answer.task_id, answer.choice - 1), "") if answer.choice <= 2 else ""
         return GivenAnswer(key, Answer.Choice(answer.choice).name.lower(), confidence, system)
-    system = answer.candidate.system.name if answer.candidate else slots.get((answer.task_id, 0), "")
-    value = answer.value if answer.value is not None else answer.text
+    # What is asked once about several clips is about none of them in particular.
+    only = "" if (answer.task_id, 1) in slots else slots.get((answer.task_id, 0), "")
+    system = answer.candidate.system.name if answer.candidate else only
+    value = answer.value if answer.value is not None else answer.selected or answer.events or answer.text
     return GivenAnswer(key, value, confidence, system)
 
 

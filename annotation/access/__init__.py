@@ -18,6 +18,7 @@ from annotation.models import (
     Assignment,
     Invitation,
     Item,
+    ItemVersion,
     Job,
     ListeningCheck,
     Membership,
@@ -411,6 +412,10 @@ class ReviewedItem:
     access: StudyAccess
     item: Item
     votes_up_to: int | None
+
+    def knows(self, version: ItemVersion) -> bool:
+        """Whether this account may know what was said of a version."""
+        return self.votes_up_to is None or version.number <= self.votes_up_to
 
 
 def item_in_review_queue(user: User, slug: str, item_id: int) -> ReviewedItem:

@@ -81,12 +81,10 @@ EXCLUSION_REASON_LABELS: dict[str, Promise] = {
 }
 
 
-def evidence_lines(evidence: Mapping[str, Any]) -> list[tuple[Promise, Any]]:
-    """What people are told of a rule's evidence: name and value."""
+def evidence_parts(evidence: Mapping[str, Any]) -> list[tuple[str, Promise, Any]]:
+    """What people are told of a rule's evidence: key, name and value as measured."""
     found = {name: evidence[name] for name in EVIDENCE_LABELS if evidence.get(name) not in (None, "", [], {})}
     for name in ("variance", "mean"):
         if found.get(f"{name}_on_5") == found.get(name):
             found.pop(f"{name}_on_5", None)  # it is that scale
-    if "model_prefers" in found:
-        found["model_prefers"] = CHOICE_LABELS["first" if found["model_prefers"] == 1 else "second"]
-    return [(EVIDENCE_LABELS[name], value) for name, value in found.items()]
+    return [(name, EVIDENCE_LABELS[name], value) for name, value in found.items()]

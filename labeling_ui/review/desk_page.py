@@ -15,13 +15,13 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from analytics.judgments.evidence import ReadableReason, readable_reasons
 from analytics.judgments.readable import Distribution, ReadableJudgment, distributions, readable_judgments
 from analytics.review import case_votes
 from analytics.review.case_votes import TaskVotes
 from annotation.access.sign_in import account_key
 from annotation.models import (
     Candidate,
-    CaseReason,
     Correction,
     Draft,
     ItemVersion,
@@ -220,7 +220,7 @@ class DeskPage:
     `versions` are all of the item's with the corrections that made them."""
 
     case: ReviewCase
-    reasons: list[CaseReason]
+    reasons: list[ReadableReason]
     tasks: list[TaskCard]
     versions: list[tuple[ItemVersion, list[Correction]]]
     returns: list[Return]
@@ -252,7 +252,9 @@ def build_desk_page(case: ReviewCase, *, reader: User, decides: bool) -> DeskPag
     answer_writers = Writer.objects.filter(study=case.study, writes=Writer.Writes.ANSWER, retired=False)
     return DeskPage(
         case=case,
-        reasons=list(case.reasons.order_by("fired_at", "pk")),
+        reasons=readable_reasons(
+            list(case.reasons.select_related("case").order_by("fired_at", "pk")), protocol=protocol
+        ),
         tasks=task_cards(tasks, protocol=protocol, own=own),
         versions=list(_versions(case)),
         returns=list(case.returns.select_related("rater", "created_by").order_by("pk")),

@@ -23,7 +23,6 @@ from analytics.reports.document import Document
 from analytics.reports.render import html
 from analytics.reports.render.files import svg_file
 from analytics.reports.review_document import HISTOGRAM_KEY, histogram_figure, review_document
-from analytics.review.item_history import item_history as history_of
 from annotation import access
 from annotation.access import StudyAccess
 from annotation.errors import Conflict, InvalidInput, NotFound
@@ -453,21 +452,3 @@ def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpRespo
     if figure is None:
         raise Http404
     return attachment(svg_file(figure.svg), name=f"{study.slug}-{key}.svg", content_type="image/svg+xml")
-
-
-# One item from its import to being judged again, on one page.
-
-
-@fresh_page
-def item_history(request: HttpRequest, slug: str, item_id: int) -> HttpResponse:
-    item_access = access.item_in_review_queue(request.user, slug, item_id)
-    study = item_access.access.study
-    questions = load_protocol(study.protocol_version_id).spec.questions if study.protocol_version_id else ()
-    context = {
-        "study": study,
-        "access": item_access.access,
-        "item": item_access.item,
-        "history": history_of(item_access.item, votes_up_to=item_access.votes_up_to),
-        "questions": {question.key: question.title for question in questions},
-    }
-    return render(request, "labeling_ui/review/item_history.html", context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil
 from typing import Any
@@ -94,6 +94,12 @@ def _in_utc(at: datetime) -> datetime:
 def of(table: Mapping[str, Any], key: str) -> Any:
     """What a table holds under a name; nothing where it has no such name."""
     return table.get(key)
+
+
+@register.filter
+def at(row: Sequence[Any], place: int) -> Any:
+    """The value at a place of a row, counted from 0."""
+    return row[place]
 
 
 @register.filter

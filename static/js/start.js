@@ -13,6 +13,7 @@
  */
 const MODULES = {
   blind: "./desk/blind.js",
+  clip_panel: "./data/clip_panel.js",
   clips: "./data/clips.js",
   contents: "./page/contents.js",
   copy_link: "./page/copy_link.js",

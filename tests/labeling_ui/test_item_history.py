@@ -1,11 +1,14 @@
-"""An item's timeline: what is on it, and what an expert may not know yet."""
+"""An item's page: judgments in words, its timeline, and what an expert may not know yet."""
 
 from __future__ import annotations
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import (
+    Answer,
+    Assignment,
     CaseReason,
     Correction,
     Draft,
@@ -18,8 +21,9 @@ from annotation.models import (
 )
 from annotation.models.people import Role
 from annotation.review import cases
+from annotation.studies.protocols import load_protocol
 from tests.annotation.importing.reviewing import case, vote
-from tests.factories import StudyFactory, UserFactory, member, rater, rating_task
+from tests.factories import StudyFactory, UserFactory, comparison_task, member, rater, rating_task
 
 pytestmark = pytest.mark.django_db
 
@@ -97,7 +101,8 @@ def test_the_way_from_a_flag_to_being_judged_again_is_on_one_page(client, flagge
         "Eva Expert corrected it: version 2", "2 judgments of version 1 were set aside",
         "One task about version 2 took the place", "Judged once",
     ]  # fmt: skip
-    places = [page.index(words) for words in chain]
+    timeline = page[page.index('<ol class="timeline">') :]
+    places = [timeline.index(words) for words in chain]
     assert places == sorted(places)
     assert "<del>" in page
     assert "dusk" in page
@@ -150,7 +155,7 @@ def test_its_queries_do_not_grow_with_what_happened(
     for _number in range(5):
         vote(flagged.task, 3, rater=rater(flagged.study))
     client.force_login(researcher)
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(32):
         client.get(reverse("item_history", args=["s", flagged.item_id]))
 
 
@@ -167,3 +172,47 @@ def test_an_item_is_found_in_its_own_study_only(client, flagged, researcher):
     people_see = reverse("item_history", args=[other.slug, flagged.item_id])
     client.force_login(member(other, Role.RESEARCHER))
     assert client.get(people_see).status_code == 404
+
+
+def test_a_comment_about_both_clips_is_on_the_page_and_nobodys_in_particular(client):
+    study = StudyFactory(slug="music", preset="cmi-pref")
+    task = comparison_task(study, "tune")
+    user = member(study, name="Rosa Rater")
+    judgment = vote(task, 2, rater=user.raters.get(), confidence=4, presentation=[1, 0])
+    question = load_protocol(judgment.protocol_version_id).question_ids["evidence"]
+    Answer.objects.create(judgment=judgment, task=task, question_id=question, text="both crackle")
+    page = page_of(client, member(study, Role.RESEARCHER), task.item_version.item)
+    assert '<b>system-2</b> <span class="letter">A</span>' in page
+    assert "How sure are you? <b>4 of 5 (Quite)</b>" in page
+    heard = page[page.index("What did you hear?") : page.index("both crackle")]
+    assert "system-" not in heard
+    assert "Rosa Rater" in page  # who runs the study knows who the pseudonym is
+    assert reverse("api_item_clips", args=["music", task.item_version.item_id]) in page
+
+
+def test_split_votes_are_told_by_system(client):
+    study = StudyFactory(slug="music", preset="cmi-pref")
+    task = comparison_task(study, "tune")
+    found = case(task, rules=("disagreement",))
+    evidence = {
+        "question": "alignment",
+        "n": 3,
+        "votes": {"1": 2, "2": 1},
+        "minority": 0.333,
+        "tasks": [task.pk],
+    }
+    CaseReason.objects.create(case=found, rule="disagreement", evidence=evidence)
+    page = page_of(client, member(study, Role.RESEARCHER), task.item_version.item)
+    assert "system-1: 2, system-2: 1" in page
+    assert "Which follows the instruction better?" in page
+
+
+def test_a_skip_is_on_the_page_with_its_reason_and_comment(client, task, researcher):
+    leaving = rater(task.study)
+    Assignment.objects.create(
+        task=task, rater=leaving, protocol_version=task.study.protocol_version, presentation=[0], skip_reason="audio",
+        state=Assignment.State.SKIPPED, expires_at=timezone.now(), closed_at=timezone.now(), skip_comment="only noise",
+    )  # fmt: skip
+    page = page_of(client, researcher, task.item_version.item)
+    assert "The recording does not play" in page
+    assert "only noise" in page

@@ -132,7 +132,7 @@ function showFailure(element) {
   element.append(notice);
 }
 
-async function fetchJson(url) {
+export async function fetchJson(url) {
   const response = await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin" });
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   return response.json();

@@ -183,6 +183,6 @@ def test_the_desk_takes_as_many_queries_for_many_votes_as_for_few(found, django_
             desk_page.build_desk_page(case, reader=each.expert, decides=True)
 
 
-# The case's judgment and its rater; tasks, slots, votes, answers, scores, slots in words; reasons, returns, versions,
-# corrections; drafts, writers that draft and writers that answer.
-QUERIES = 15
+# The case's judgment and its rater; tasks, slots, votes, answers, scores, slots in words; reasons with their systems,
+# returns, versions, corrections; drafts, writers that draft and writers that answer.
+QUERIES = 16

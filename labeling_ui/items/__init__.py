@@ -1,0 +1,1 @@
+"""An item's page: its texts and versions, candidates, judgments, scores, cases and timeline."""
