@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,11 @@ def put(folder: Path, name: str, *, seconds: float = 0.5) -> Path:
     """An example, a file or a folder, with sounds under the names that it uses, all of one length."""
     for number, sound in enumerate(AUDIO):
         sounds.tone(folder / f"{sound}.wav", hertz=300 + 40 * number, seconds=seconds)
+    if name == "clips.csv":
+        for number, (prompt, system) in enumerate(product(range(1, 9), ("aria-1", "brio-2", "cantus"))):
+            path = folder / "clips" / system / f"{prompt:02}.wav"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sounds.tone(path, hertz=200 + 20 * number, seconds=0.2)
     if (EXAMPLES / name).is_dir():
         return Path(shutil.copytree(EXAMPLES / name, folder, dirs_exist_ok=True))
     return Path(shutil.copy(EXAMPLES / name, folder))

@@ -19,7 +19,8 @@ from annotation import access, protocols
 from annotation.api.serializers import In, operation
 from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
-from annotation.importing.options import NewStudy
+from annotation.importing.formats.dialects import ENCODINGS
+from annotation.importing.options import DEFAULT_OVERLAP, MAX_OVERLAP, NewStudy
 from annotation.jobs.api import JobOut
 from annotation.models import Job, Upload
 
@@ -52,15 +53,45 @@ class _ImportOptionsIn(In):
     overlap = serializers.IntegerField(
         default=None,
         min_value=1,
-        max_value=1000,
+        max_value=MAX_OVERLAP,
         help_text="Judgments wanted per task; the study's by default.",
     )
     archive = serializers.BooleanField(
-        default=False, help_text="Tasks that bring judgments want no more than those."
+        default=None,
+        allow_null=True,
+        help_text=(
+            "Tasks that bring judgments want no more than those. By default so where the import makes a study and "
+            "names no overlap."
+        ),
     )
     dry_run = serializers.BooleanField(default=False, help_text="Check everything, change nothing.")
     skip_bad_rows = serializers.BooleanField(
         default=False, help_text="Import the rows that can be used; otherwise it is all or nothing."
+    )
+    encoding = serializers.ChoiceField(
+        list(ENCODINGS.items()),
+        default="",
+        allow_blank=True,
+        help_text="Of a CSV or TSV file; detected by default.",
+    )
+    separator = serializers.CharField(
+        default="",
+        allow_blank=True,
+        trim_whitespace=False,
+        max_length=10,
+        help_text="Of a CSV file: comma, semicolon, tab or bar; detected by default.",
+    )
+    sheet = serializers.CharField(
+        default="", allow_blank=True, max_length=100, help_text="Of a workbook; the first by default."
+    )
+    pair = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=300,
+        help_text=(
+            "Which comparisons tables of one clip per row, and folders of one per system, make: all (the default), "
+            "baseline:NAME, or sample:N."
+        ),
     )
 
 
@@ -140,7 +171,7 @@ class NewStudyIn(In):
     slug = serializers.SlugField(max_length=80)
     title = serializers.CharField(max_length=200)
     preset = serializers.ChoiceField([(key, key) for key in protocols.preset_keys()])
-    overlap = serializers.IntegerField(default=3, min_value=1, max_value=1000)
+    overlap = serializers.IntegerField(default=DEFAULT_OVERLAP, min_value=1, max_value=MAX_OVERLAP)
 
 
 class UploadImportIn(_ImportOptionsIn):

@@ -55,7 +55,7 @@ def _missing_audio(
 
 def _wants_judgments(record: TaskRecord, study: Study | None, options: ImportOptions) -> bool:
     n_judgments = len(record.judgments)
-    if options.archive and n_judgments:
+    if options.is_archive and n_judgments:
         return False
     default = study.overlap if study else options.new_study.overlap if options.new_study else 1
     return n_judgments < (options.overlap or default)

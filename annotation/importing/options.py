@@ -3,41 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from annotation import protocols
-from annotation.errors import Conflict, InvalidInput
+from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.importing.formats import FORMATS, Format
+from annotation.importing.formats.reading_options import ReadingOptionError, ReadingOptions
 from annotation.importing.records import UNSTORABLE_CHARACTERS
 from annotation.models import Job, Study
 from annotation.studies import studies
 
+# Judgments wanted per task of a study that an import creates, however it is begun.
+DEFAULT_OVERLAP = 3
+MAX_OVERLAP = 1000
+
 
 @dataclass(frozen=True)
 class NewStudy:
-    """A study to be created by the import, in the same transaction: a failed import leaves none behind."""
+    """A study to be created by the import, in the same transaction: a failed import leaves none behind.
+
+    owner: the key of the account that becomes its admin; by default whoever starts the import.
+    """
 
     slug: str
     title: str
     preset: str
-    overlap: int = 3
+    overlap: int = DEFAULT_OVERLAP
+    owner: int | None = None
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What to import and how. `overlap` is what the tasks want (the study's, by default); in an `archive` tasks that
-    bring judgments want no more than those."""
+    """What to import and how: the defaults of the page, the API and the command are these.
+
+    overlap: what the tasks want; the study's by default. archive: finished data, whose judged tasks want no more
+    judgments than they bring; by default data that make a study of their own and name no overlap. The last four are
+    those of `ReadingOptions`.
+    """
 
     source: str
     format: str
     column_map: dict[str, str] = field(default_factory=dict)
     overlap: int | None = None
-    archive: bool = False
+    archive: bool | None = None
     dry_run: bool = False
     skip_bad_rows: bool = False
     new_study: NewStudy | None = None
+    encoding: str = ""
+    separator: str = ""
+    sheet: str = ""
+    pair: str = ""
+
+    @property
+    def is_archive(self) -> bool:
+        if self.archive is None:
+            return self.new_study is not None and self.overlap is None
+        return self.archive
+
+    @property
+    def reading(self) -> ReadingOptions:
+        return ReadingOptions(self.encoding, self.separator, self.sheet, self.pair)
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> ImportOptions:
@@ -55,8 +82,24 @@ def check_options(study: Study | None, options: ImportOptions) -> None:
         message = f"{source.name} is a folder; {options.format} is read from one file."
         raise InvalidInput(message, code="bad_source")
     _check_column_map(options, format_)
+    check_reading(options.format, options.reading)
     if study is None:
         _check_new_study(options.new_study)
+
+
+def check_reading(format: str, reading: ReadingOptions) -> None:
+    """Refuse ways to read a source that there are not, or that its format has no use for."""
+    try:
+        reading.check()
+    except ReadingOptionError as error:
+        raise _bad_reading(error.name, str(error)) from error
+    for name, value in asdict(reading).items():
+        if value and name not in FORMATS[format].options:
+            raise _bad_reading(name, f"{format} is read without {name}; leave it out.")
+
+
+def _bad_reading(name: str, message: str) -> InvalidInput:
+    return InvalidInput(message, problems=[FieldProblem(name, message)], code=f"bad_{name}")
 
 
 def check_format(format: str) -> None:
@@ -99,7 +142,7 @@ def _check_new_study(new: NewStudy | None) -> None:
     if new.preset not in protocols.preset_keys():
         known = ", ".join(protocols.preset_keys())
         raise InvalidInput(f"{new.preset!r} is not a protocol; use one of {known}.", code="bad_protocol")
-    if not 1 <= new.overlap <= 1000:
+    if not 1 <= new.overlap <= MAX_OVERLAP:
         raise InvalidInput("The overlap is a number from 1 to 1000.", code="bad_overlap")
     if not 1 <= len(new.title) <= 200:
         raise InvalidInput("A study's title has 1 to 200 characters.", code="bad_title")

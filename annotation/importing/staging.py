@@ -235,9 +235,10 @@ def _read_entries(
     """What the reader yields behind what is staged: from the place on, where it knows of one."""
     format_ = FORMATS[options.format]
     source = Path(options.source)
+    how = {"how": options.reading} if format_.options else {}
     if format_.read_resumable is None:
-        return islice(format_.read(source, protocol, options.column_map), staged.n_entries, None)
-    entries = format_.read_resumable(source, protocol, options.column_map, place)
+        return islice(format_.read(source, protocol, options.column_map, **how), staged.n_entries, None)
+    entries = format_.read_resumable(source, protocol, options.column_map, place, **how)
     return entries if place.offset else islice(entries, staged.n_entries, None)
 
 

@@ -29,10 +29,13 @@ from django.core.files.uploadhandler import FileUploadHandler
 from django.utils import timezone
 
 from annotation.access import check_token_study
-from annotation.errors import FieldProblem, InvalidInput, NotAllowed
+from annotation.errors import FieldProblem, InvalidInput, NotAllowed, NotFound
 from annotation.importing import import_jobs
-from annotation.importing.formats import RowProblem, table
+from annotation.importing.formats import RowProblem, contents, table, xlsx_files
 from annotation.importing.formats.detection import TablePreview, detect_format, preview_table
+from annotation.importing.formats.folders import source_folder
+from annotation.importing.formats.reading_options import DETECT, ReadingOptions
+from annotation.importing.formats.source_files import is_audio_file, resolve_below
 from annotation.importing.options import NewStudy, check_format
 from annotation.models import Job, Study, Upload, User
 from annotation.protocols import Protocol
@@ -50,12 +53,12 @@ MAX_TAR_READ = 1 << 20
 MAX_ZIP_READ = 200 * MAX_ENTRIES
 ZIP_ENTRY = b"PK\1\2"
 ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
-WORKBOOK = "[Content_Types].xml"
+OFFICE_PART = "[Content_Types].xml"
 MAKE_ARCHIVE_AGAIN = "Make it again, as a plain .zip."
 
 
 def unpack_archive(upload: File[bytes], folder: Path) -> bool:
-    """Unpack a .zip, .tar or .tar.gz below `folder`; False, and nothing done, for what is none of these.
+    """Unpack a .zip, .tar or .tar.gz below `folder`; False, and nothing done, for what is none of these, as workbooks.
 
     Raises InvalidInput, pointing at the field `file`; what was unpacked by then is the caller's to remove.
     """
@@ -63,6 +66,8 @@ def unpack_archive(upload: File[bytes], folder: Path) -> bool:
     head = upload.read(512)
     is_zip = zipfile.is_zipfile(upload)
     upload.seek(0)
+    if is_zip and _is_workbook(upload):
+        return False
     limit = min(settings.UPLOAD_MAX_BYTES, shutil.disk_usage(folder).free // 2)
     target = _ExtractionTarget(folder, upload.size or 0, limit)
     if is_zip:
@@ -150,16 +155,19 @@ class _ExtractionTarget:
 def is_user_file(name: str) -> bool:
     """macOS adds a folder of its own to archives, and files of its own to folders."""
     parts = PureWindowsPath(name).parts
-    return bool(parts) and parts[0] != "__MACOSX" and parts[-1] != ".DS_Store"
+    return (
+        bool(parts) and parts[0] != "__MACOSX" and parts[-1] != ".DS_Store" and not parts[-1].startswith("~$")
+    )
 
 
 def _unpack_zip(upload: File[bytes], target: _ExtractionTarget) -> None:
     bounded = cast(IO[bytes], _BoundedZipFile(upload))
     with _damage_as_refusal(), zipfile.ZipFile(bounded) as archive:
         entries = archive.infolist()
-        if any(entry.filename == WORKBOOK for entry in entries):
-            problem = "This is an Excel workbook or another office file."
-            raise upload_refused(problem, "Save the table as CSV UTF-8.")
+        if any(entry.filename == OFFICE_PART for entry in entries):
+            names = {entry.filename for entry in entries}
+            what = next((what for part, what in contents.OFFICE_PARTS if part in names), "an office file")
+            raise upload_refused(f"This is {what}, not a table.", contents.SAVE_TABLE)
         for entry in entries:
             target.count_bytes(entry.file_size)
         for entry in entries:
@@ -168,6 +176,13 @@ def _unpack_zip(upload: File[bytes], target: _ExtractionTarget) -> None:
             _check_entry(entry)
             with archive.open(entry) as source:
                 target.extract(entry.filename, source)
+
+
+def _is_workbook(upload: File[bytes]) -> bool:
+    with _damage_as_refusal(), zipfile.ZipFile(cast(IO[bytes], _BoundedZipFile(upload))) as archive:
+        is_workbook = xlsx_files.WORKBOOK_PART in archive.namelist()
+    upload.seek(0)
+    return is_workbook
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
@@ -239,16 +254,19 @@ def _damage_as_refusal() -> Iterator[None]:
 
 # Uploads nobody works on are kept this long: a trial import is repeated for real with the same file.
 RETENTION_S = 24 * 3600
-# The suffix of an archive's table, by format; formats of whole folders have none.
+# Archives that are unpacked where they come with other files.
+UNPACKED_BESIDE = frozenset({".zip", ".tar", ".gz", ".tgz"})
+# The suffixes of an archive's table, the likeliest first, by format; formats of whole folders have none.
 TABLE_SUFFIXES = {
-    "csv": ".csv",
-    "tsv": ".tsv",
-    "json": ".json",
-    "jsonl": ".jsonl",
-    "parquet": ".parquet",
-    "cmi-pref": ".jsonl",
-    "aes": ".jsonl",
-    "label-studio": ".json",
+    "csv": (".csv", ".tsv", ".tab"),
+    "tsv": (".tsv", ".tab", ".csv"),
+    "xlsx": (".xlsx", ".xlsm"),
+    "json": (".json",),
+    "jsonl": (".jsonl",),
+    "parquet": (".parquet",),
+    "cmi-pref": (".jsonl",),
+    "aes": (".jsonl",),
+    "label-studio": (".json",),
 }
 
 
@@ -279,7 +297,9 @@ def _store_into(folder: Path, files: Sequence[tuple[str, File[bytes]]]) -> Path:
     one that is no archive."""
     if len(files) > 1:
         for name, file in files:
-            _write_file(file, folder / safe_path_below(name, "folder"))
+            path = folder / safe_path_below(name, "folder")
+            if path.suffix.lower() not in UNPACKED_BESIDE or not _unpacked_beside(file, path):
+                _write_file(file, path)
         return folder
     [(name, file)] = files
     if not unpack_archive(file, folder):
@@ -289,6 +309,18 @@ def _store_into(folder: Path, files: Sequence[tuple[str, File[bytes]]]) -> Path:
     if not _user_files(folder):
         raise upload_refused("The archive is empty.", "Put the files in and make it again.")
     return folder
+
+
+def _unpacked_beside(file: File[bytes], path: Path) -> bool:
+    """Unpack an archive that came with other files into a folder of its name: sounds in one, and the table beside."""
+    target = path.with_name(path.name.partition(".")[0] or "archive")
+    if target.exists():
+        return False
+    target.mkdir(parents=True)
+    if unpack_archive(file, target):
+        return True
+    target.rmdir()
+    return False
 
 
 def find_source(stored: Path, *, format: str) -> Path:
@@ -301,8 +333,10 @@ def find_source(stored: Path, *, format: str) -> Path:
     folder = unwrap_folder(stored)
     if format not in TABLE_SUFFIXES:
         return folder
-    suffix = TABLE_SUFFIXES[format]
-    tables = sorted(path for path in _user_files(folder) if path.suffix.lower() == suffix)
+    suffix = TABLE_SUFFIXES[format][0]
+    tables: list[Path] = []
+    for possible in TABLE_SUFFIXES[format]:
+        tables = tables or sorted(path for path in _user_files(folder) if path.suffix.lower() == possible)
     if len(tables) == 1:
         return tables[0]
     names = ", ".join(path.name for path in tables[:5])
@@ -368,6 +402,8 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
         raise InvalidInput("There is nothing to import.", problems=[problem], code="no_file")
     with _new_upload_folder() as folder:
         stored = _store_into(folder, files)
+        if stored.is_file() and (unusable := contents.unusable_content(stored)):
+            raise upload_refused(f"{files[0][0][:100]} {unusable[0]}.", unusable[1])
     top = files[0][0].replace("\\", "/").partition("/")[0] if len(files) > 1 else files[0][0]
     return Upload.objects.create(
         study=study,
@@ -385,23 +421,42 @@ def detect_upload_format(upload: Upload) -> tuple[str, str] | RowProblem:
     return detect_format(path if path.is_file() else unwrap_folder(path))
 
 
-def preview_upload(upload: Upload, *, format: str, protocol: Protocol | None = None) -> TablePreview | None:
+def preview_upload(
+    upload: Upload,
+    *,
+    format: str,
+    protocol: Protocol | None = None,
+    how: ReadingOptions = DETECT,
+) -> TablePreview | None:
     """The columns and first rows; None for formats whose columns are fixed. Raises InvalidInput as `uploads.source`."""
     if format not in table.TABLE_READERS:
         return None
-    return preview_table(find_source(_existing_path(upload), format=format), format, protocol=protocol)
+    return preview_table(source_of(upload, format=format), format, protocol=protocol, how=how)
+
+
+def source_of(upload: Upload, *, format: str) -> Path:
+    """What an import of this format would read of the upload. Raises InvalidInput where it holds no such thing."""
+    return find_source(_existing_path(upload), format=format)
+
+
+def sound_of(upload: Upload, path: str) -> Path:
+    """A sound of an upload, by its path below it. Raises NotFound for anything else."""
+    root = _existing_path(upload)
+    found = resolve_below(source_folder(root), path, row="", field="")
+    if not isinstance(found, Path) or not is_audio_file(found):
+        raise NotFound
+    return found
 
 
 def import_upload(
     upload: Upload, *, format: str, actor: User, new_study: NewStudy | None = None, **options: Any
 ) -> Job:
     """Import what was received, into its study or the one that it is to make. Options are those of `imports.start`."""
-    path = _existing_path(upload)
     check_format(format)
     if upload.study is None and new_study is None:
         problem = FieldProblem("new_study", "These files are for no study yet.", "Say which study to make.")
         raise InvalidInput("There is no study to import into.", problems=[problem], code="no_study")
-    source = find_source(path, format=format)
+    source = source_of(upload, format=format)
     new_ = new_study if upload.study is None else None
     return import_jobs.start(upload.study, source, format=format, actor=actor, new_study=new_, **options)
 

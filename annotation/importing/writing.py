@@ -16,7 +16,7 @@ from annotation import bulk_queries, hooks
 from annotation.bulk_queries import batches, existing_values, rows_in_batches
 from annotation.importing import merging, staging
 from annotation.importing.clips import IngestedAudio
-from annotation.importing.options import ImportOptions
+from annotation.importing.options import ImportOptions, NewStudy
 from annotation.importing.records import (
     TEXT_FIELDS,
     CandidateRecord,
@@ -42,6 +42,7 @@ from annotation.models import (
     System,
     Task,
     TaskCandidate,
+    User,
 )
 from annotation.raters import withdrawal
 from annotation.rating import exclusions, overlap
@@ -554,7 +555,7 @@ def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: Stage
         study = running.job.study
         if study is None:
             assert options.new_study is not None
-            study = studies.create_study(**asdict(options.new_study), actor=running.job.created_by)
+            study = _create_study(options.new_study, actor=running.job.created_by)
         writer = _begin_writing(study, options, staged)
         for _, tasks in staging.staged_pages(staged, size=WRITE_PAGE):
             records = [decode_task(task) for task in tasks]
@@ -571,6 +572,13 @@ def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: Stage
     return counts
 
 
+def _create_study(new: NewStudy, *, actor: User | None) -> Study:
+    owner = User.objects.get(pk=new.owner) if new.owner is not None else None
+    return studies.create_study(
+        slug=new.slug, title=new.title, preset=new.preset, overlap=new.overlap, actor=actor, owner=owner
+    )
+
+
 def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -> StudyWriter:
     # One import of a study at a time: the second finds what the first has added. Not by the study's row: that comes
     # last in the order of locks.
@@ -579,7 +587,7 @@ def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -
         for statement in _LOCK_SQL.split(";"):
             cursor.execute(statement, {"study": study.pk, "job": staged.job})
     study.refresh_from_db()
-    return StudyWriter(study, options.overlap or study.overlap, options.archive)
+    return StudyWriter(study, options.overlap or study.overlap, options.is_archive)
 
 
 def _raters(study: Study, records: Sequence[TaskRecord], counts: ImportCounts) -> dict[str, Rater]:
@@ -604,7 +612,7 @@ def _conclude(running: jobs.RunningJob, study: Study, options: ImportOptions, co
         format=options.format,
         **asdict(counts),
     )
-    if options.archive and not Task.objects.filter(study=study, wants_more=True).exists():
+    if options.is_archive and not Task.objects.filter(study=study, wants_more=True).exists():
         studies.set_study_state(study, Study.State.CLOSED, actor=actor)
     if counts.tasks:
         hooks.run_after_import(study, actor=actor)

@@ -30,8 +30,10 @@ RESERVED_SLUGS = {"new", "from-files"}
 
 
 @transaction.atomic
-def create_study(*, slug: str, title: str, preset: str, actor: User | None, **rules: Any) -> Study:
-    """A new study in draft, with its first protocol version; whoever makes it becomes its admin.
+def create_study(
+    *, slug: str, title: str, preset: str, actor: User | None, owner: User | None = None, **rules: Any
+) -> Study:
+    """A new study in draft, with its first protocol version; `owner` becomes its admin, by default whoever makes it.
 
     `actor` is None for the command line, where whoever runs it owns the machine.
     """
@@ -46,8 +48,8 @@ def create_study(*, slug: str, title: str, preset: str, actor: User | None, **ru
             f"A study with the address {slug!r} exists already; choose another.", code="slug_taken"
         ) from None
     protocols.add_protocol_version(study, preset=preset, actor=actor)
-    if actor is not None:
-        Membership.objects.create(user=actor, study=study, role=Role.ADMIN)
+    if (admin := owner or actor) is not None:
+        Membership.objects.create(user=admin, study=study, role=Role.ADMIN)
     audit.record("study.created", actor=actor, study=study, slug=slug, preset=preset)
     return study
 

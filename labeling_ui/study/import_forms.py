@@ -33,6 +33,7 @@ IMPORT_FORMAT_LABELS: dict[str, Promise] = {
     "csv": _("CSV table: one answer, or one task, per row"),
     "jsonl": _("JSONL: one answer, or one task, per line"),
     "tsv": _("TSV table: tabs between the cells"),
+    "xlsx": _("Excel workbook (.xlsx): one answer, one task or one clip per row"),
     "json": _("JSON: a list of objects, one answer or task each"),
     "parquet": _("Parquet table"),
     "audiofolder": _("Folder of sounds, with a table or one folder per system"),
@@ -57,6 +58,7 @@ COLUMN_HELP: dict[str, Promise] = {
     "audio": _("The candidate's sound file, relative to the table."),
     "item_audio": _("The recording that the item is about."),
     "reference_audio": _("A clip that the systems were given."),
+    "take": _("Which of several clips of one system for one prompt: clips of the same take are compared."),
     "rater_id": _("Who answered; empty for an unnamed rater."),
     "question": _("The key of the question that the row answers."),
     "candidate": _("Which candidate the row rates: the letter of its columns."),
@@ -71,7 +73,7 @@ CANDIDATE_LETTER = re.compile(r"_[a-z]\Z")
 def import_fields(protocol: Protocol) -> list[str]:
     """The fields of a plain table that a protocol has a use for."""
     lettered = candidate_letters(protocol)
-    unused = set(CANDIDATE_FIELDS) if lettered else set()
+    unused = {*CANDIDATE_FIELDS, "take"} if lettered else {"take"}
     unused |= {name for name in LETTERED_FIELDS if name[-1] not in lettered}
     not_judged = "answer" if protocol.candidate == "clip" else "audio"
     unused |= {not_judged, *(f"{not_judged}_{letter}" for letter in lettered)}

@@ -22,7 +22,7 @@ from annotation import access, protocols
 from annotation.errors import Conflict, DomainError, InvalidInput, NotAllowed
 from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
-from annotation.importing.formats.detection import TablePreview, suggest_preset
+from annotation.importing.formats.detection import TablePreview, several_systems_per_item, suggest_preset
 from annotation.models import Study, Upload
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import (
@@ -149,13 +149,9 @@ def _suggested_preset(upload: Upload, format: str, requested: str, preview: Tabl
         return own
     if preview is None:
         return DEFAULT_PRESET
-    fields = {preview.suggested[name]: place for place, name in enumerate(preview.columns)}
-    items = (
-        [row[fields["item_id"]] for row in preview.rows]
-        if format == AUDIO_FOLDER_FORMAT and "item_id" in fields
-        else ()
-    )
-    return suggest_preset(fields, items=items)
+    fields = set(preview.suggested.values())
+    compares = several_systems_per_item(uploads.source_of(upload, format=format), format, preview.suggested)
+    return suggest_preset(fields, compares=compares)
 
 
 def _start_import(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from annotation.importing.formats import (
     aes,
@@ -16,13 +15,13 @@ from annotation.importing.formats import (
     potato,
     tool_exports,
 )
-from annotation.importing.formats.source_files import ReadPosition
-from annotation.importing.formats.table import Entries, table_reader
+from annotation.importing.formats.table import OPTIONS_OF_KIND, Entries, table_reader
 from annotation.importing.records import Note, RowProblem, TaskRecord
-from annotation.protocols import Protocol
 
-Reader = Callable[[Path, Protocol, Mapping[str, str]], Entries]
-ResumableReader = Callable[[Path, Protocol, Mapping[str, str], ReadPosition], Entries]
+# (source, protocol, column map), `how` to read it where the format has reading options.
+Reader = Callable[..., Entries]
+# The same with the ReadPosition to begin at.
+ResumableReader = Callable[..., Entries]
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,22 @@ class Format:
     # How the columns begin that are mapped to questions of the study's protocol; the reader knows which there are.
     control_prefix: str = ""
     accepts_folder: bool = False
+    # The reading options that have a use here; the reader takes them as `how`.
+    options: tuple[str, ...] = ()
     # The same reader, which begins at a place, and moves it, and notes there which columns it meets.
     read_resumable: ResumableReader | None = None
 
 
 def _table(kind: str, title: str, *, accepts_folder: bool = False) -> Format:
     read = table_reader(kind)
-    return Format(title, read, fields=columns.FIELDS, accepts_folder=accepts_folder, read_resumable=read)
+    return Format(
+        title,
+        read,
+        fields=columns.FIELDS,
+        accepts_folder=accepts_folder,
+        options=OPTIONS_OF_KIND[kind],
+        read_resumable=read,
+    )
 
 
 FORMATS = {
@@ -86,6 +94,7 @@ FORMATS = {
         accepts_folder=True,
     ),
     "tsv": _table("tsv", "TSV: one answer per row, tabs between"),
+    "xlsx": _table("xlsx", "Excel workbook (.xlsx): one answer per row of a sheet"),
     "label-studio": Format(
         "Label Studio: JSON or JSON_MIN, tasks with their annotations",
         label_studio.read,

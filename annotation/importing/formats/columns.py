@@ -9,6 +9,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+from annotation.importing.formats import source_files
 from annotation.importing.formats.source_files import SourceRow
 from annotation.importing.records import AnswerRecord, Audio, CandidateRecord, RowProblem
 from annotation.protocols import Protocol, QuestionSpec
@@ -53,7 +54,14 @@ class Cells(SourceRow):
     def sound(self, name: str, folder: Path) -> Audio | None:
         """The sound of a column of audio: at hand, or named by the cell."""
         value = self.values.get(name, "")
-        return self.audio(folder, value, name) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        n_before = len(self.problems)
+        sound = self.audio(folder, value, name)
+        if sound is None and (elsewhere := source_files.find_below(folder, value)):
+            del self.problems[n_before:]
+            return elsewhere
+        return sound
 
 
 def read_answer(
@@ -164,6 +172,7 @@ FIELDS = (
     *LETTERED_FIELDS,
     "item_audio",
     "reference_audio",
+    "take",
     *ANSWER_FIELDS,
 )
 UNNAMED_SYSTEM = "unnamed"
@@ -244,7 +253,10 @@ def _check_candidate_count(cells: Cells, protocol: Protocol, n: int) -> None:
 
 # Other names of our fields, in the order of their likelihood; exact names come before all of them.
 FIELD_SYNONYMS: dict[str, tuple[str, ...]] = {
-    "item_id": ("id", "item", "prompt_id", "sample_id", "clip_id", "example_id", "uid", "key", "track_id"),
+    "item_id": (
+        "id", "item", "prompt_id", "promptid", "stimulus_id", "sample_id", "clip_id", "example_id", "uid", "key",
+        "track_id",
+    ),
     "prompt": ("caption", "text", "text_prompt", "description", "instruction", "prompt_text"),
     "lyrics": ("lyric",),
     "question_text": ("query", "question_asked"),
@@ -262,8 +274,10 @@ FIELD_SYNONYMS: dict[str, tuple[str, ...]] = {
     "confidence": ("certainty",),
     "codes": ("feedback_codes",),
     "comment": ("comments", "remark", "remarks", "feedback", "note", "notes"),
-    "system": ("model", "model_name", "system_name", "generator", "method", "condition"),
+    "take": ("take_id", "seed", "repetition"),
+    "system": ("model", "model_name", "model_id", "system_id", "system_name", "generator", "method", "condition"),
 }  # fmt: skip
+SHARED_IDS = ("prompt_id", "promptid", "stimulus_id")
 AUDIO_SYNONYMS = (
     *("clip", "file", "file_name", "filename", "path", "wav", "sound", "url"),
     *("audio_path", "audio_file", "audio_url", "audio_filepath", "audio_filename"),
@@ -277,6 +291,10 @@ STRATUM_NAMES = ("split", "category", "genre", "modality", "difficulty", "langua
 def suggest_fields(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, str]:
     """A field for each column, "" where none suggests itself. No field is suggested twice."""
     suggested = {column: column for column in columns if column in FIELDS or STRATUM_COLUMN.match(column)}
+    # An id of its own for each row may stand before that of the prompt which several rows share.
+    shared = next((column for column in columns if _normalize_name(column) in SHARED_IDS), None)
+    if shared is not None and "item_id" not in suggested.values():
+        suggested[shared] = "item_id"
     for column in columns:
         for field in _matching_fields(_normalize_name(column), sounds=types.get(column) == "sound"):
             if column not in suggested and field not in suggested.values():

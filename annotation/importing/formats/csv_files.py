@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.formats import source_files
+from annotation.importing.formats.dialects import Dialect, detect_dialect
 from annotation.importing.formats.source_files import ReadPosition
 from annotation.importing.records import RowProblem
 
@@ -19,21 +20,28 @@ REMEDIES = {
 
 
 def tsv_rows(
-    source: Path, place: ReadPosition | None = None
+    source: Path, place: ReadPosition | None = None, *, encoding: str = ""
 ) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
-    return csv_rows(source, place, delimiter="\t")
+    return csv_rows(source, place, delimiter="\t", encoding=encoding)
 
 
 def csv_rows(
-    source: Path, place: ReadPosition | None = None, *, delimiter: str = ","
+    source: Path, place: ReadPosition | None = None, *, delimiter: str = "", encoding: str = ""
 ) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
-    """The rows below a header by the number of their last line."""
+    """The rows below a header by the number of their last line. What is not named of delimiter and encoding is
+    detected."""
+    dialect = detect_dialect(source, separator=delimiter, encoding=encoding)
+    delimiter = dialect.separator
     place = place or ReadPosition()
-    text = _Lines(source, place)
+    text = _Lines(source, place, dialect)
     reader = csv.reader(text, strict=True, delimiter=delimiter)
     try:
         if not place.header:
             header = [name.strip() for name in next(reader, [])]
+            if (
+                len(header) == 2 and header[0] == "sep=" and not header[1]
+            ):  # the line in which Excel names its separator
+                header = [name.strip() for name in next(reader, [])]
             if faults := text.taken() or _wrong_header(header, delimiter):
                 yield from faults
                 return
@@ -48,7 +56,7 @@ def csv_rows(
                 yield row, dict(zip(header, cells, strict=True))
             elif any(cells):
                 problem = f"has {len(cells)} cells, the header has {len(header)}"
-                yield RowProblem(row, "", problem, "Quote cells that hold commas.")
+                yield RowProblem(row, "", problem, f"Quote cells that hold {dialect.separator_title}.")
             place.advance()
     except csv.Error as error:
         yield from text.taken()
@@ -61,8 +69,10 @@ def csv_rows(
 class _Lines:
     """A source's lines for the csv module, and the faults found among them since they were last taken."""
 
-    def __init__(self, source: Path, place: ReadPosition) -> None:
-        self._lines = source_files.lines(source, place)
+    def __init__(self, source: Path, place: ReadPosition, dialect: Dialect) -> None:
+        self._lines = source_files.decoded_lines(
+            source, place, encoding=dialect.encoding, n_mark_bytes=dialect.n_mark_bytes
+        )
         self._faults: list[RowProblem] = []
         self._n_characters = 0
 

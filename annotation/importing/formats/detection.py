@@ -9,8 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from annotation.importing.formats import folders, json_files, source_files, table
+from annotation.importing.formats import contents, folders, json_files, source_files, table, xlsx_files
 from annotation.importing.formats.columns import suggest_fields
+from annotation.importing.formats.dialects import SEPARATOR_LINE, detect_dialect, detect_encoding
+from annotation.importing.formats.reading_options import DETECT, ReadingOptions
 from annotation.importing.records import UNSTORABLE_CHARACTERS, Audio, RowProblem
 from annotation.protocols import Protocol
 
@@ -26,6 +28,7 @@ FORMAT_COLUMNS = (
     ("fense", {"references", "HC"}, "FENSE's"),
     ("fense", {"references", "HM"}, "FENSE's"),
 )
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 POTATO_FILES = ("user_state.json", "annotated_instances")
 # What is looked at in a folder before it is told that it holds nothing known.
 MAX_FILES_INSPECTED = 10_000
@@ -45,17 +48,26 @@ def _of_file(source: Path) -> DetectedFormat:
         start = file.read(4)
     if start == b"PAR1":
         return "parquet", "It is a Parquet file."
-    if found := source_files.binary_format(start):
+    if start == b"PK\x03\x04" and xlsx_files.is_workbook(source):
+        return "xlsx", "It is an Excel workbook."
+    if found := _unusable_content(source, start):
         return RowProblem("", "", f"{source.name} {found[0]}", found[1])
     match json_files.first_character(source):
         case "[":
             return _of_list(source)
         case "{":
             return _of_object(source)
-    if source_files.is_audio_file(source):
+    if kind := contents.sound_format(source) or ("sound" if source_files.is_audio_file(source) else ""):
+        alone = "a sound alone" if kind == "sound" else f"a sound alone ({kind})"
         remedy = "Put it into a folder with others, one folder per system, or name it in a table."
-        return RowProblem("", "", f"{source.name} is a sound alone", remedy)
+        return RowProblem("", "", f"{source.name} is {alone}", remedy)
     return _of_lines(source)
+
+
+def _unusable_content(source: Path, start: bytes) -> tuple[str, str] | None:
+    if start.startswith(UTF_16_MARKS) or detect_encoding(start, is_whole=False).startswith("utf-16"):
+        return None
+    return contents.unusable_content(source) or source_files.binary_format(start)
 
 
 def _of_list(source: Path) -> DetectedFormat:
@@ -96,14 +108,21 @@ def _is_nested(line: dict[str, Any]) -> bool:
 
 
 def _of_lines(source: Path) -> DetectedFormat:
-    first = next(source_files.lines(source), None)
+    dialect = detect_dialect(source)
+    if contents.is_binary(source, dialect.encoding):
+        return RowProblem("", "", f"{source.name} is no text", contents.ACCEPTED)
+    lines = source_files.decoded_lines(source, encoding=dialect.encoding, n_mark_bytes=dialect.n_mark_bytes)
+    first = next(lines, None)
     if isinstance(first, RowProblem):
         return first.of_file(source)
     header = first[1] if first and source.suffix.lower() in LINE_SUFFIXES else ""
-    if header.count("\t") > header.count(","):
-        return "tsv", "Its first line names columns, with tabs between them."
-    if "," in header or source.suffix.lower() == ".csv":
-        return "csv", "Its first line names columns, with commas between them."
+    if (
+        SEPARATOR_LINE.match(header.rstrip())
+        or dialect.separator in header
+        or source.suffix.lower() == ".csv"
+    ):
+        why = f"Its first line names columns, with {dialect.separator_title} between them."
+        return ("tsv" if dialect.separator == "\t" else "csv"), why
     return RowProblem("", "", f"{source.name} is in no format known here", REMEDY)
 
 
@@ -183,16 +202,21 @@ class TablePreview:
 
 
 def preview_table(
-    source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None
+    source: Path,
+    kind: str,
+    rows: int = 10,
+    *,
+    protocol: Protocol | None = None,
+    how: ReadingOptions = DETECT,
 ) -> TablePreview:
     """What the first `rows` rows of a table hold. `kind` is a key of `table.TABLE_READERS`; no more is read than shown.
 
     Sounds that nothing but their folders pair are paired as `protocol` compares them; alone, where there is none.
     """
-    pairing = [protocol] if kind == "audiofolder" else []
+    paired_by = protocol if kind == "audiofolder" else None
     entries: list[dict[str, Any]] = []
     problems: list[RowProblem] = []
-    for entry in table.TABLE_READERS[kind](source, *pairing):
+    for entry in table.source_rows(kind, source, protocol=paired_by, how=how):
         if isinstance(entry, RowProblem):
             problems.append(entry)
         else:
@@ -253,12 +277,34 @@ def _display_text(value: Any) -> str:
 # Suggested protocol
 
 
-def suggest_preset(fields: Collection[str], *, items: Sequence[str] = ()) -> str:
+# Of a table no more rows are read to see whether several systems made the clips of one prompt.
+MAX_DESIGN_ROWS = 5000
+
+
+def several_systems_per_item(
+    source: Path, kind: str, suggested: Mapping[str, str], *, how: ReadingOptions = DETECT
+) -> bool:
+    """Whether a table of one clip per row has clips of several systems for one item."""
+    columns = {field: column for column, field in suggested.items() if field}
+    item_column = columns.get("item_id") or columns.get("prompt")
+    if "audio" not in columns or item_column is None:
+        return False
+    systems: dict[str, str] = {}
+    for entry in islice(table.source_rows(kind, source, how=how), MAX_DESIGN_ROWS):
+        if isinstance(entry, RowProblem):
+            continue
+        item, system = (str(entry[1].get(name) or "") for name in (item_column, columns.get("system", "")))
+        if item and systems.setdefault(item, system) != system:
+            return True
+    return False
+
+
+def suggest_preset(fields: Collection[str], *, compares: bool = False) -> str:
     """The preset that fits these fields of a plain table best: by how many candidates a row has and of what kind.
 
-    `items`: the first rows' items, for tables of a sound per row. One that comes twice has been made by two systems.
+    compares: a table of one clip per row has clips of several systems for one item.
     """
-    if "audio_b" in fields or ("audio" in fields and len(set(items)) < len(items)):
+    if "audio_b" in fields or ("audio" in fields and compares):
         return "cmi-pref"
     if "answer_c" in fields:
         return "aqeval"

@@ -13,15 +13,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
-from annotation.importing.formats import columns, csv_files, json_files, parquet_files, source_files
+from annotation.importing.formats import (
+    columns,
+    csv_files,
+    json_files,
+    parquet_files,
+    source_files,
+    xlsx_files,
+)
+from annotation.importing.formats.pairing import ALL_PAIRS, Pairing, PairingError, choose_pairs
 from annotation.importing.formats.source_files import yaml_text
 from annotation.importing.records import MAX_TEXT_LENGTH, DefaultText, RowProblem
 from annotation.protocols import Protocol
@@ -57,7 +64,7 @@ class _FolderContents:
         return sorted({system for sounds in self.items.values() for system in sounds})
 
 
-def rows_by_name(folder: Path, protocol: Protocol | None) -> Rows:
+def rows_by_name(folder: Path, protocol: Protocol | None, pairing: Pairing = ALL_PAIRS) -> Rows:
     """A row per task that a protocol can ask about, sounds paired by their names; a row per sound where it asks about
     one alone, or there is no protocol."""
     letters = "" if protocol is None else columns.candidate_letters(protocol)
@@ -75,9 +82,21 @@ def rows_by_name(folder: Path, protocol: Protocol | None) -> Rows:
         remedy = f"Make a folder for each of 2 to {most} systems, with the same file names in each."
         yield RowProblem("", "", f"there are {what}", remedy)
         return
-    for item, sounds in contents.items.items():
+    try:
+        yield from _paired_rows(contents, letters, pairing)
+    except PairingError as error:
+        problem, _, remedy = str(error).partition(". ")
+        yield RowProblem("", "system", problem, remedy)
+
+
+def _paired_rows(contents: _FolderContents, letters: str, pairing: Pairing) -> Rows:
+    systems = contents.systems
+    chosen: Iterable[Sequence[Sequence[str]]] = ([tuple(sounds)] for sounds in contents.items.values())
+    if len(letters) == 2:
+        chosen = choose_pairs([sorted(sounds) for sounds in contents.items.values()], pairing)
+    for (item, sounds), tasks in zip(contents.items.items(), chosen, strict=True):
         yield from _missing_systems(item, contents, systems)
-        for several in combinations(sounds, 2) if len(letters) == 2 else [tuple(sounds)]:
+        for several in tasks:
             row = _item_values(contents, item)
             for letter, system in zip(letters, several, strict=False):
                 row |= {f"system_{letter}": system, f"audio_{letter}": sounds[system]}
@@ -180,7 +199,7 @@ SPLITS = {
 }
 
 
-def audio_folder_rows(source: Path, protocol: Protocol | None = None) -> Rows:
+def audio_folder_rows(source: Path, protocol: Protocol | None = None, pairing: Pairing = ALL_PAIRS) -> Rows:
     """A row per line of the tables. Without them sounds are paired by their names, as the protocol compares them."""
     if source.is_file() and source.name.lower() not in METADATA_READERS:
         remedy = "Name the folder with the sounds. Archives are unpacked first, or brought in the browser."
@@ -191,7 +210,7 @@ def audio_folder_rows(source: Path, protocol: Protocol | None = None) -> Rows:
         for path in source_files.walk_files(folder)
         if isinstance(path, Path) and path.name.lower() in METADATA_READERS
     ]
-    return _metadata_rows(folder, tables) if tables else rows_by_name(folder, protocol)
+    return _metadata_rows(folder, tables) if tables else rows_by_name(folder, protocol, pairing)
 
 
 def source_folder(source: Path) -> Path:
@@ -283,6 +302,7 @@ ROW_READERS: dict[str, Callable[[Path], Rows]] = {
     ".json": json_files.json_rows,
     ".csv": csv_files.csv_rows,
     ".tsv": csv_files.tsv_rows,
+    ".xlsx": xlsx_files.xlsx_rows,
 }
 METADATA_FILES = {
     "dataset_info.json",
@@ -306,9 +326,9 @@ class _DataFile:
     split: str
 
 
-def hugging_face_rows(source: Path, protocol: Protocol | None = None) -> Rows:
+def hugging_face_rows(source: Path, protocol: Protocol | None = None, pairing: Pairing = ALL_PAIRS) -> Rows:
     parts = _data_files(source)
-    return audio_folder_rows(source, protocol) if parts is None else _rows(source, parts)
+    return audio_folder_rows(source, protocol, pairing) if parts is None else _rows(source, parts)
 
 
 def lists_data_files(folder: Path) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import count, islice
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from itertools import count, islice, takewhile
+from pathlib import Path, PureWindowsPath
+from typing import Any, BinaryIO
 
 import yaml
 
@@ -73,7 +73,11 @@ BINARY_SIGNATURES = (
     (b"\xff\xfe", "is UTF-16 text, not UTF-8", SAVE_AS_UTF8),
     (b"\xfe\xff", "is UTF-16 text, not UTF-8", SAVE_AS_UTF8),
     (b"PK\x03\x04", "is a ZIP archive or an Excel workbook, not text", "Save the table as CSV UTF-8."),
-    (b"\xd0\xcf\x11\xe0", "is an Excel workbook, not text", "Save the table as CSV UTF-8."),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "is an Excel workbook of before 2007 (.xls), not text",
+        "Save it as .xlsx, or the table as CSV UTF-8.",
+    ),
     (b"\x1f\x8b", "is packed with gzip", "Unpack it first."),
     (b"PAR1", "is a Parquet file, not text", "Import it as parquet."),
 )
@@ -92,24 +96,52 @@ def binary_format(start: bytes) -> tuple[str, str] | None:
 def raw_lines(path: Path, place: ReadPosition | None = None) -> Iterator[tuple[int, bytes] | RowProblem]:
     """Numbered lines of a file, without its byte order mark. What is not text, or has no end, is a problem. From a
     `place` on; it is told of every line that is read."""
-    place = place or ReadPosition()
     with path.open("rb") as file:
         start = file.peek(4)[:4]
         if found := binary_format(start):
             yield RowProblem("1", "", found[0], found[1])
             return
-        if start.startswith(b"\xef\xbb\xbf") and not place.offset:
-            place.offset = 3
-        file.seek(place.offset)
-        place.begin()
-        for number in count(place.line + 1):
-            if not (raw := file.readline(MAX_LINE_BYTES + 1)):
-                return
-            place.read(len(raw))
-            if len(raw) > MAX_LINE_BYTES:
-                yield too_long_problem(str(number), "the line")
-                return
-            yield number, raw
+        yield from _bounded_lines(file, place, 3 if start.startswith(b"\xef\xbb\xbf") else 0, _read_line)
+
+
+def _bounded_lines(
+    file: BinaryIO,
+    place: ReadPosition | None,
+    n_mark_bytes: int,
+    read_line: Callable[[BinaryIO], bytes],
+) -> Iterator[tuple[int, bytes] | RowProblem]:
+    place = place or ReadPosition()
+    place.offset = place.offset or n_mark_bytes
+    file.seek(place.offset)
+    place.begin()
+    for number in count(place.line + 1):
+        if not (raw := read_line(file)):
+            return
+        place.read(len(raw))
+        if len(raw) > MAX_LINE_BYTES:
+            yield too_long_problem(str(number), "the line")
+            return
+        yield number, raw
+
+
+def _read_line(file: BinaryIO) -> bytes:
+    return file.readline(MAX_LINE_BYTES + 1)
+
+
+def _read_utf16_line(file: BinaryIO, *, little_endian: bool) -> bytes:
+    """Up to a line feed of two bytes; one of its bytes may be part of other characters."""
+    line = b""
+    while len(line) <= MAX_LINE_BYTES and (part := file.readline(MAX_LINE_BYTES + 1 - len(line))):
+        line += part
+        if not line.endswith(b"\n"):
+            continue
+        if little_endian and len(line) % 2:
+            line += file.read(1)
+            if line.endswith(b"\0"):
+                break
+        elif not little_endian and len(line) % 2 == 0 and line.endswith(b"\0\n"):
+            break
+    return line
 
 
 def too_long_problem(row: str, what: str) -> RowProblem:
@@ -121,16 +153,38 @@ def too_long_problem(row: str, what: str) -> RowProblem:
     )
 
 
-def lines(path: Path, place: ReadPosition | None = None) -> Iterator[tuple[int, str] | RowProblem]:
-    """Numbered lines of a UTF-8 file (a byte order mark is fine); a line in another encoding is a problem."""
-    for line in raw_lines(path, place):
-        if isinstance(line, RowProblem):
-            yield line
-            continue
-        try:
-            yield line[0], line[1].decode()
-        except UnicodeDecodeError as error:
-            yield not_utf8_problem(*line, error)
+def decoded_lines(
+    path: Path, place: ReadPosition | None = None, *, encoding: str, n_mark_bytes: int = 0
+) -> Iterator[tuple[int, str] | RowProblem]:
+    """Numbered lines of a text file in an encoding; a line that does not decode is a problem of its own."""
+    with path.open("rb") as file:
+        found = binary_format(file.peek(4)[:4])
+        if found and not encoding.startswith("utf-16"):
+            yield RowProblem("1", "", found[0], found[1])
+            return
+        read_line = (
+            partial(_read_utf16_line, little_endian=encoding == "utf-16-le")
+            if encoding.startswith("utf-16")
+            else _read_line
+        )
+        for line in _bounded_lines(file, place, n_mark_bytes, read_line):
+            if isinstance(line, RowProblem):
+                yield line
+                continue
+            try:
+                yield line[0], line[1].decode(encoding)
+            except UnicodeDecodeError as error:
+                yield not_decoded_problem(*line, error, encoding)
+
+
+def not_decoded_problem(number: int, raw: bytes, error: UnicodeDecodeError, encoding: str) -> RowProblem:
+    if encoding == "utf-8":
+        problem = not_utf8_problem(number, raw, error)
+        return replace(
+            problem, remedy=f"{SAVE_AS_UTF8} Or name the encoding that it is in, such as windows-1252."
+        )
+    place = f"byte {error.start + 1} of the line, 0x{raw[error.start]:02x}"
+    return RowProblem(str(number), "", f"is not {encoding} ({place})", "Name the encoding that it is in.")
 
 
 def not_utf8_problem(number: int, raw: bytes, error: UnicodeDecodeError) -> RowProblem:
@@ -227,6 +281,44 @@ def _names(folder: Path, _changed: int) -> Mapping[str, str]:
     return {name.casefold(): name for name in reversed(names)}
 
 
+def find_below(folder: Path, name: str) -> Path | None:
+    """The one file below `folder` that a path from elsewhere can mean: it has the same name and, where the path names
+    folders, lies in one of the same name. None where there is none, or several."""
+    parts = PureWindowsPath(name).parts  # takes both kinds of separators
+    if not parts or "\0" in name or REMOTE_SCHEME.match(name):
+        return None
+    try:
+        root = folder.resolve()
+        below = _files_by_name(root, root.stat().st_mtime_ns).get(parts[-1], ())
+    except (OSError, RuntimeError, UnicodeError):
+        return None
+    shared = [(_n_shared((root.name, *path.parts), parts), path) for path in below]
+    most = max((n for n, _ in shared), default=0)
+    best = [path for n, path in shared if n == most]
+    if len(best) != 1 or most < min(2, len(parts)):
+        return None
+    found = resolve_below(root, str(best[0]), row="", field="")
+    return found if isinstance(found, Path) else None
+
+
+def _n_shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many names the two paths end in alike."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+@lru_cache(maxsize=4)
+def _files_by_name(root: Path, _changed: int) -> Mapping[str, tuple[Path, ...]]:
+    """The paths of files below a folder, relative to it, by name; nothing of a folder with too many."""
+    found: dict[str, tuple[Path, ...]] = {}
+    for n, path in enumerate(walk_files(root)):
+        if n >= MAX_FOLDER_NAMES:
+            return {}
+        if isinstance(path, Path):
+            found[path.name] = (*found.get(path.name, ()), path.relative_to(root))
+    return found
+
+
 def any_audio_present(folder: Path, names: Iterable[str]) -> bool:
     """Whether a release that comes without its sounds has been given some of them."""
     return any(isinstance(resolve_audio(folder, name, row="", field=""), Audio) for name in names)
@@ -260,7 +352,8 @@ def is_audio_file(name: str | Path) -> bool:
 
 
 def is_user_file(name: str) -> bool:
-    return not name.startswith(".") and name not in SYSTEM_FILES
+    """Not what systems and programs put there for themselves; `~$` begins the files by which Excel locks workbooks."""
+    return not name.startswith((".", "~$")) and name not in SYSTEM_FILES
 
 
 def walk_files(folder: Path) -> Iterator[Path | RowProblem]:

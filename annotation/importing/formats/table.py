@@ -1,14 +1,15 @@
-"""Plain tables: CSV, TSV, JSON, JSONL and Parquet, one row per answer, or per task without answers.
+"""Plain tables: CSV, TSV, Excel, JSON, JSONL and Parquet: one row per answer, per task without answers, or per clip.
 
-The columns are in docs/import.md. Rows with the same item and candidates are one task; of those, rows with the same
-rater are one judgment. Without a rater, a row that answers a question again begins the judgment of the next unnamed
-rater.
+The columns are in docs/import.md. Rows of one clip each are put together where a protocol asks about several at once.
+Rows with the same item and candidates are one task; of those, rows with the same rater are one judgment. Without a
+rater, a row that answers a question again begins the judgment of the next unnamed rater.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from annotation.importing.formats import (
     folders,
     json_files,
     parquet_files,
+    xlsx_files,
 )
+from annotation.importing.formats.clip_tables import ClipTable, has_clip_per_row
 from annotation.importing.formats.columns import (
     FIELDS,
     ITEM_TEXTS,
@@ -28,6 +31,8 @@ from annotation.importing.formats.columns import (
     read_cell,
     read_codes,
 )
+from annotation.importing.formats.pairing import Pairing
+from annotation.importing.formats.reading_options import DETECT, ReadingOptions
 from annotation.importing.formats.source_files import ReadPosition
 from annotation.importing.records import (
     PARTIAL,
@@ -54,11 +59,21 @@ TABLE_READERS: dict[str, Callable[..., RowEntries]] = {
     "jsonl": json_files.json_lines,
     "json": json_files.json_rows,
     "parquet": parquet_files.parquet_rows,
+    "xlsx": xlsx_files.xlsx_rows,
     "audiofolder": folders.audio_folder_rows,
     "huggingface": folders.hugging_face_rows,
 }
 # Tables of lines, whose reading can resume in the middle; tables that a protocol's pairing of sounds can make.
 RESUMABLE, PAIRED = ("csv", "tsv", "jsonl"), ("audiofolder", "huggingface")
+# The reading options that each kind of table has a use for.
+OPTIONS_OF_KIND: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(TABLE_READERS, ("pair",)),
+    "csv": ("encoding", "separator", "pair"),
+    "tsv": ("encoding", "pair"),
+    "xlsx": ("sheet", "pair"),
+}
+# Faults before the first row that says which columns there are.
+MAX_LOOK_AHEAD = 1000
 # What the values of a column are, as a later import compares it.
 KINDS_BY_TYPE: dict[type, str] = {
     **dict.fromkeys((bool, str, DefaultText), "text"),
@@ -73,12 +88,23 @@ def table_reader(kind: str) -> Callable[..., Entries]:
     """The reader of a kind of table, a key of TABLE_READERS."""
 
     def read(
-        source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+        source: Path,
+        protocol: Protocol,
+        column_map: Mapping[str, str],
+        place: ReadPosition | None = None,
+        how: ReadingOptions = DETECT,
     ) -> Entries:
         place = place or ReadPosition()
-        more = [place] if kind in RESUMABLE else [protocol] if kind in PAIRED else []
-        rows = TABLE_READERS[kind](source, *more)
-        yield from read_rows(rows, folders.source_folder(source), protocol, column_map, place)
+        folder = folders.source_folder(source)
+        resumed = bool(place.offset)
+        # Clips of a prompt may lie anywhere: they are read with a position of their own, and always from the beginning.
+        first_place = place if resumed or kind not in RESUMABLE else ReadPosition()
+        rows = source_rows(kind, source, protocol=protocol, place=first_place, how=how)
+        rows, is_of_clips = (rows, False) if resumed else look_ahead(rows, protocol, column_map)
+        if not is_of_clips and first_place is not place:
+            rows = source_rows(kind, source, protocol=protocol, place=place, how=how)
+        pairing = how.pairing if is_of_clips else None
+        yield from read_rows(rows, folder, protocol, column_map, place, pairing=pairing)
         if kind == "huggingface" and (others := folders.unread_configurations(source)):
             yield Note(
                 f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file."
@@ -87,17 +113,59 @@ def table_reader(kind: str) -> Callable[..., Entries]:
     return read
 
 
+def source_rows(
+    kind: str,
+    source: Path,
+    *,
+    protocol: Protocol | None = None,
+    place: ReadPosition | None = None,
+    how: ReadingOptions = DETECT,
+) -> RowEntries:
+    """The rows of a kind of table, a key of TABLE_READERS."""
+    options: dict[str, Any] = {
+        name: value
+        for name, value in (("encoding", how.encoding), ("sheet", how.sheet))
+        if value and name in OPTIONS_OF_KIND[kind]
+    }
+    if how.separator and "separator" in OPTIONS_OF_KIND[kind]:
+        options["delimiter"] = how.separator_sign
+    if kind in PAIRED:
+        return TABLE_READERS[kind](source, protocol, how.pairing)
+    more = [place] if kind in RESUMABLE and place is not None else []
+    return TABLE_READERS[kind](source, *more, **options)
+
+
+def look_ahead(
+    rows: RowEntries, protocol: Protocol, column_map: Mapping[str, str]
+) -> tuple[RowEntries, bool]:
+    """The same rows, and whether each names one clip of several that belong together."""
+    before: list[tuple[str, dict[str, Any]] | RowProblem] = []
+    is_of_clips = False
+    for entry in islice(rows, MAX_LOOK_AHEAD):
+        before.append(entry)
+        if not isinstance(entry, RowProblem):
+            fields = [column_map.get(column, column).strip() for column in entry[1]]
+            is_of_clips = has_clip_per_row(fields, protocol)
+            break
+    return chain(before, rows), is_of_clips
+
+
 def read_rows(
     rows: RowEntries,
     folder: Path,
     protocol: Protocol,
     column_map: Mapping[str, str],
     place: ReadPosition | None = None,
-) -> Iterator[TaskRecord | RowProblem]:
+    *,
+    pairing: Pairing | None = None,
+) -> Iterator[TaskRecord | RowProblem | Note]:
     """Tasks of rows that are named as the table's fields are, a fragment per row; other formats are read through it as
-    well."""
+    well. With a `pairing`, each row names one clip of the tasks that the protocol asks about."""
     place = place or ReadPosition()
     reader = _Reader(protocol, folder, column_map, place)
+    if pairing is not None:
+        yield from reader.read_clips(rows, pairing)
+        rows = iter(())
     for entry in rows:
         if isinstance(entry, RowProblem):
             yield entry
@@ -123,6 +191,27 @@ class _Reader:
         # All of a row or nothing: what is wrong in it is not the same as empty.
         record = None if cells.problems else self._task(cells)
         yield from cells.problems or filter(None, [record])
+
+    def read_clips(self, rows: RowEntries, pairing: Pairing) -> Iterator[TaskRecord | RowProblem | Note]:
+        """Its position is its own: the rows of a prompt may lie anywhere, and are read again as a whole."""
+        with ClipTable(self.protocol, pairing, self.folder) as clips:
+            for entry in rows:
+                if isinstance(entry, RowProblem):
+                    yield entry
+                    continue
+                row, values = entry
+                self._note_columns(values)
+                cells, unknown = self._cells(row, values)
+                yield from unknown
+                if not cells.problems:
+                    clips.add(cells)
+                yield from cells.problems
+            for made in clips.tasks():
+                if not isinstance(made, Cells):
+                    yield made
+                    continue
+                record = self._task(made)
+                yield from made.problems or filter(None, [record])
 
     def _note_columns(self, entry: Mapping[str, Any]) -> None:
         """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,30 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import DomainError
 from annotation.importing import import_jobs
-from annotation.importing.formats import FORMATS
-from annotation.importing.options import ImportOptions, NewStudy, check_options
+from annotation.importing.formats import FORMATS, RowProblem, columns, table
+from annotation.importing.formats.detection import (
+    TablePreview,
+    detect_format,
+    preview_table,
+    several_systems_per_item,
+    suggest_preset,
+)
+from annotation.importing.formats.dialects import ENCODINGS, SEPARATOR_NAMES, detect_dialect
+from annotation.importing.formats.reading_options import ReadingOptions
+from annotation.importing.options import (
+    DEFAULT_OVERLAP,
+    MAX_OVERLAP,
+    ImportOptions,
+    NewStudy,
+    check_options,
+    check_reading,
+)
 from annotation.jobs import jobs
-from annotation.models import Job, Study
+from annotation.models import Job, Study, User
 
 # A worker that runs picks the job up within a second; without one, this process does it itself.
 PATIENCE_SECONDS = 3.0
+READING_OPTIONS = tuple(field.name for field in fields(ReadingOptions))
 COLUMNS = ("row", "field", "problem", "remedy")
 
 
@@ -27,10 +46,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("source", type=Path, help="a file, or a folder of files")
-        parser.add_argument("--format", required=True, choices=sorted(FORMATS))
+        parser.add_argument("--format", choices=sorted(FORMATS), help="as it looks, by default")
         parser.add_argument("--study", required=True, metavar="SLUG")
         parser.add_argument("--title", default="", help="of a study that is created; the slug otherwise")
-        parser.add_argument("--protocol", default="", metavar="PRESET", help="of a study that is created")
+        parser.add_argument(
+            "--protocol",
+            default="",
+            metavar="PRESET",
+            help="of a study that is created; what fits the columns, by default",
+        )
+        parser.add_argument(
+            "--owner",
+            default="",
+            metavar="EMAIL",
+            help="the account that runs a study that is created; the only admin account, by default",
+        )
         parser.add_argument("--overlap", type=int, help="judgments wanted per task")
         parser.add_argument(
             "--map",
@@ -39,27 +69,44 @@ class Command(BaseCommand):
             metavar="COLUMN=FIELD",
             help="read COLUMN as FIELD; empty: leave it out",
         )
+        parser.add_argument(
+            "--pair",
+            default="",
+            metavar="HOW",
+            help="comparisons of single clips: all (the default), baseline:NAME, or sample:N pairs per prompt",
+        )
+        parser.add_argument("--encoding", default="", help=f"{', '.join(ENCODINGS)}; detected by default")
+        parser.add_argument(
+            "--separator", default="", help=f"{', '.join(SEPARATOR_NAMES)}; detected by default"
+        )
+        parser.add_argument("--sheet", default="", help="of an Excel workbook; the first by default")
         parser.add_argument("--dry-run", action="store_true", help="check everything, change nothing")
         parser.add_argument("--skip-bad-rows", action="store_true", help="import the rows that can be used")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        overlap = options["overlap"]
-        if overlap is not None and not 1 <= overlap <= 1000:
+        overlap, source = options["overlap"], options["source"]
+        if overlap is not None and not 1 <= overlap <= MAX_OVERLAP:
             raise CommandError("--overlap is a number from 1 to 1000.")
-        study, new_study = self._study(options)
-        rules = {
-            **{name: options[name] for name in ("format", "overlap", "dry_run", "skip_bad_rows")},
-            "column_map": dict(_pair(pair) for pair in options["map"]),
-            "archive": study is None and overlap is None,
-            "new_study": new_study,
-        }
+        column_map = dict(_pair(pair) for pair in options["map"])
+        reading = ReadingOptions(**{name: options[name] for name in READING_OPTIONS})
         try:
+            options["format"] = options["format"] or self._detect_format(source)
+            check_reading(options["format"], reading)
+            preview = self._preview(source, options["format"], reading)
+            column_map |= self._suggested_map(preview, column_map)
+            study, new_study = self._study(options, preview, reading)
+            rules = {
+                **{name: options[name] for name in ("format", "overlap", "dry_run", "skip_bad_rows")},
+                **{name: options[name] for name in READING_OPTIONS},
+                "column_map": column_map,
+                "new_study": new_study,
+            }
             if options["dry_run"]:
-                order = ImportOptions(str(options["source"].resolve()), **rules)
+                order = ImportOptions(str(source.resolve()), **rules)
                 check_options(study, order)
                 report = import_jobs.run_dry(study, order, progress=self._show)
             else:
-                report = self._import(study, options["source"], rules)
+                report = self._import(study, source, rules)
         except DomainError as error:
             raise CommandError(error.message) from error
         except jobs.JobFailed as failure:
@@ -67,8 +114,48 @@ class Command(BaseCommand):
             raise CommandError(str(failure)) from failure
         self._tell_problems(report)
         self._tell_result(report)
+        if new_study is not None and not options["dry_run"]:
+            self._tell_owner(new_study)
 
-    def _study(self, options: dict[str, Any]) -> tuple[Study | None, NewStudy | None]:
+    def _detect_format(self, source: Path) -> str:
+        if not source.exists():
+            raise CommandError(f"{source} is not there.")
+        detected = detect_format(source)
+        if isinstance(detected, RowProblem):
+            raise CommandError(f"{detected.problem}. {detected.remedy}")
+        format, why = detected
+        self.stdout.write(f"Format: {format}. {why}")
+        return format
+
+    def _preview(self, source: Path, format: str, reading: ReadingOptions) -> TablePreview | None:
+        """The first rows of a table, with how its text is read where that was not named."""
+        if format not in table.TABLE_READERS or not source.exists():
+            return None
+        if source.is_file() and "encoding" in FORMATS[format].options:
+            separator = "\t" if format == "tsv" else reading.separator_sign
+            dialect = detect_dialect(source, encoding=reading.encoding, separator=separator)
+            if not (dialect.encoding == "utf-8" and dialect.separator in (",", "\t")):
+                self.stdout.write(
+                    f"Read as {dialect.encoding_title}, separated by {dialect.separator_title}."
+                )
+        return preview_table(source, format, how=reading)
+
+    def _suggested_map(self, preview: TablePreview | None, given: Mapping[str, str]) -> dict[str, str]:
+        """Fields for columns that nothing is said of, as the page suggests them."""
+        if preview is None:
+            return {}
+        taken = {*given.values(), *(name for name in preview.columns if name in columns.FIELDS)}
+        found = {}
+        for column, field in preview.suggested.items():
+            if field and field != column and column not in given and field not in taken:
+                found[column] = field
+                taken.add(field)
+                self.stdout.write(f'{column} is read as {field}. (--map "{column}=" leaves it out.)')
+        return found
+
+    def _study(
+        self, options: dict[str, Any], preview: TablePreview | None, reading: ReadingOptions
+    ) -> tuple[Study | None, NewStudy | None]:
         slug, preset = options["study"], options["protocol"]
         study = Study.objects.select_related("protocol_version").filter(slug=slug).first()
         if study is not None:
@@ -76,11 +163,34 @@ class Command(BaseCommand):
                 raise CommandError(
                     f"{slug} asks by {study.protocol_version.preset} already; leave --protocol out."
                 )
+            if options["owner"]:
+                raise CommandError(f"{slug} exists already; add people on its People page.")
             return study, None
         preset = preset or FORMATS[options["format"]].protocol
+        if not preset and preview is not None:
+            preset = _suggested_preset(options["source"], options["format"], preview, reading)
+            self.stdout.write(f"Protocol: {preset}, which fits the columns. (--protocol names another.)")
         if not preset:
             raise CommandError("The study does not exist yet: name its protocol, e.g. --protocol orca.")
-        return None, NewStudy(slug, options["title"] or slug, preset, options["overlap"] or 3)
+        owner = _owner(options["owner"])
+        new = NewStudy(
+            slug,
+            options["title"] or slug,
+            preset,
+            options["overlap"] or DEFAULT_OVERLAP,
+            owner.pk if owner else None,
+        )
+        return None, new
+
+    def _tell_owner(self, new: NewStudy) -> None:
+        owner = User.objects.filter(pk=new.owner).first()
+        if owner is not None:
+            self.stdout.write(f"{owner.email} runs the study.")
+            return
+        self.stdout.write(
+            "Nobody runs the study yet. Make an admin account (./run manage createsuperuser): it sees every study, "
+            "and adds others on the study's People page. Next time, name somebody with --owner EMAIL."
+        )
 
     def _import(self, study: Study | None, source: Path, rules: dict[str, Any]) -> dict[str, Any]:
         job = import_jobs.start(study, source, actor=None, **rules)
@@ -125,6 +235,22 @@ class Command(BaseCommand):
             f"Read {report['tasks']} tasks with {report['judgments']} judgments. New: {created['items']} items, "
             f"{created['tasks']} tasks, {created['judgments']} judgments, {created['raters']} raters."
         )
+
+
+def _owner(email: str) -> User | None:
+    """The account that is named; without a name the only admin account of the site, if there is one alone."""
+    if email:
+        owner = User.objects.filter(email=email.strip().lower(), is_active=True).first()
+        if owner is None:
+            raise CommandError(f"--owner: nobody here has the address {email}. Add the account first.")
+        return owner
+    admins = list(User.objects.filter(is_superuser=True, is_active=True)[:2])
+    return admins[0] if len(admins) == 1 else None
+
+
+def _suggested_preset(source: Path, format: str, preview: TablePreview, reading: ReadingOptions) -> str:
+    compares = several_systems_per_item(source, format, preview.suggested, how=reading)
+    return suggest_preset(set(preview.suggested.values()), compares=compares)
 
 
 def _pair(text: str) -> tuple[str, str]:

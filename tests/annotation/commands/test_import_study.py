@@ -9,8 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.management.commands import import_study
-from annotation.models import Study, Task
+from annotation.models import Membership, Study, Task
 from tests import factories
+from tests.annotation.importing.formats import sounds
 from tests.annotation.importing.importing import counted_with_records
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +47,7 @@ def run(
 
 def test_it_creates_the_study_and_says_what_it_added(source):
     out, err = run(source(GOOD), "--title", "Mine", "--overlap", "7")
-    assert out == "Read 1 tasks with 0 judgments. New: 1 items, 1 tasks, 0 judgments, 0 raters.\n"
+    assert out.startswith("Read 1 tasks with 0 judgments. New: 1 items, 1 tasks, 0 judgments, 0 raters.\n")
     assert err == ""
     assert Study.objects.get(slug="mine").title == "Mine"
     assert Task.objects.get().overlap == 7
@@ -89,7 +90,12 @@ def test_columns_can_be_mapped(source):
 @pytest.mark.parametrize(
     ("named", "arguments", "sentence"),
     [
-        ({"protocol": ""}, [], "name its protocol"),
+        ({}, ["--owner", "nobody@example.org"], "nobody here has the address"),
+        ({"study": "pairs", "protocol": ""}, ["--owner", "nobody@example.org"], "exists already"),
+        ({}, ["--pair", "some"], "baseline:NAME"),
+        ({}, ["--encoding", "ebcdic"], "use one of utf-8"),
+        ({}, ["--separator", "dash"], "comma, semicolon"),
+        ({}, ["--sheet", "1"], "without sheet"),
         ({"protocol": "nothing"}, [], "is not a protocol"),
         ({"study": "a b"}, [], "address cannot be used"),
         ({}, ["--overlap", "0"], "from 1 to 1000"),
@@ -104,3 +110,40 @@ def test_what_makes_no_sense_gets_a_sentence(source, named, arguments, sentence)
     named = {"source": source(GOOD), **named}
     with pytest.raises(CommandError, match=sentence):
         run(named.pop("source"), *arguments, **named)
+
+
+def test_the_only_admin_runs_a_new_study_and_somebody_else_where_named(source):
+    admin = factories.UserFactory(is_superuser=True)
+    ann = factories.UserFactory(email="ann@example.org")
+    out, _ = run(source(GOOD))
+    assert out.endswith(f"{admin.email} runs the study.\n")
+    run(source(GOOD), "--owner", "Ann@example.org", study="hers")
+    owners = Membership.objects.values_list("study__slug", "user", "role")
+    assert set(owners) == {("mine", admin.pk, "admin"), ("hers", ann.pk, "admin")}
+
+
+def test_without_an_admin_it_says_how_somebody_gets_in(source):
+    out, _ = run(source(GOOD))
+    assert "Nobody runs the study yet." in out
+    assert "--owner EMAIL" in out
+
+
+def test_what_is_not_named_is_detected_and_said(source, tmp_path):
+    rows = [f"{system}{n}.wav;{n};Café {n};{system}" for n in range(3) for system in "ab"]
+    for n in range(3):
+        for system in "ab":
+            sounds.tone(tmp_path / f"{system}{n}.wav", hertz=200 + 50 * n + 25 * (system == "b"))
+    path = tmp_path / "clips.csv"
+    path.write_bytes("\n".join(["filename;prompt_id;prompt;system", *rows]).encode("latin-1"))
+    out = StringIO()
+    call_command("import_study", str(path), "--study", "mine", stdout=out, stderr=StringIO())
+    for words in (
+        "Format: csv.",
+        "Read as Latin-1, separated by semicolons.",
+        "filename is read as audio.",
+        "Protocol: cmi-pref",
+    ):
+        assert words in out.getvalue()
+    study = Study.objects.get(slug="mine")
+    assert (study.n_items, study.n_tasks, study.overlap, study.state) == (3, 3, 3, "draft")
+    assert study.items.get(external_id="1").current_version.prompt == "Café 1"

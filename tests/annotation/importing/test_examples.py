@@ -19,6 +19,7 @@ EXPECTED = [
     ("comparison.csv", "cmi-pref", 2, 1, {"ann"}),
     ("comparison.jsonl", "cmi-pref", 1, 2, {"ann", "bob"}),
     ("comparison.json", "cmi-pref", 2, 1, {"ann"}),
+    ("clips.csv", "cmi-pref", 24, 0, set()),
     ("audiofolder", "pam", 7, 0, set()),
     ("aqeval.csv", "aqeval", 2, 1, {"ann"}),
     ("relate.csv", "relate", 2, 3, {"ann", "bob"}),
@@ -33,6 +34,7 @@ EXPECTED = [
     ("label-studio-min.json", "orca", 2, 3, {"label-studio:3", "label-studio:5"}),
     ("potato", "orca", 3, 3, {"potato:ann", "potato:5bffe7b177da448d"}),
 ]
+CLIP_COLUMNS = {"filename": "audio", "prompt_id": "item_id"}
 # The format that a name's ending does not tell.
 FORMATS = {
     "label-studio.json": "label-studio",
@@ -46,9 +48,9 @@ FORMATS = {
 def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, raters):
     source = presets.put(tmp_path, name)
     new = options.NewStudy("example", "Example", preset)
-    job = import_jobs.start(
-        None, source, format=FORMATS.get(name, source.suffix[1:]), actor=None, new_study=new
-    )
+    format = FORMATS.get(name, source.suffix[1:])
+    column_map = CLIP_COLUMNS if name == "clips.csv" else {}
+    job = import_jobs.start(None, source, format=format, actor=None, new_study=new, column_map=column_map)
     jobs.run_inline(job)
     assert job.state == "done", job.report
     study = Study.objects.get(slug="example")

@@ -98,7 +98,7 @@ def test_a_column_map_is_json(manager):
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ({"format": "xlsx"}, "format"),
+        ({"format": "docx"}, "format"),
         ({"format": ""}, "format"),
         ({"column_map": "{"}, "column_map"),
         ({"column_map": "[1]"}, "column_map"),
@@ -107,6 +107,9 @@ def test_a_column_map_is_json(manager):
         ({"overlap": "0"}, "overlap"),
         ({"file": "no file"}, "file"),
         ({"sheet": "1"}, "sheet"),
+        ({"pair": "some"}, "pair"),
+        ({"encoding": "ebcdic"}, "encoding"),
+        ({"leaf": "1"}, "leaf"),
     ],
 )
 def test_an_import_that_makes_no_sense_is_refused_with_the_field(manager, fields, field):

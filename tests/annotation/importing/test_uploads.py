@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[Callable[[], SimpleUploadedFile], str]] = {
     "zip in a tar": (
         lambda: tar(T, ("audio/more.zip", b"PK")), "'audio/more.zip' in the archive is an archive again"
     ),
-    "workbook": (lambda: archive(("[Content_Types].xml", b"<x/>"), ("xl/workbook.xml", b"<x/>")), "Excel"),
+    "document": (lambda: archive(("[Content_Types].xml", b"<x/>"), ("word/document.xml", b"<x/>")), "a Word document"),
 }  # fmt: skip
 
 

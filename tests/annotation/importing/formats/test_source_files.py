@@ -75,12 +75,18 @@ def test_a_row_of_cells_without_end_is_refused(tmp_path, monkeypatch):
     assert "the row that ends here" in faults(csv_files.csv_rows(path))[0].problem
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_lines_of_json_are_utf_8(tmp_path, encoding):
+    path = tmp_path / "table"
+    path.write_bytes('{"a": 1}\n'.encode(encoding))
+    (fault,) = faults(json_files.json_lines(path))
+    assert ("UTF-16" in fault.problem, fault.remedy) == (True, source_files.SAVE_AS_UTF8)
+
+
 @pytest.mark.parametrize("read", [json_files.json_lines, csv_files.csv_rows])
 @pytest.mark.parametrize(
     ("start", "name", "remedy"),
     [
-        *(('{"a": 1}\n'.encode(encoding), "UTF-16", source_files.SAVE_AS_UTF8)
-          for encoding in ("utf-16", "utf-16-le", "utf-16-be")),
         (b"PK\x03\x04rest", "Excel", "Save the table as CSV UTF-8."),
         (b"\x1f\x8b\x08rest", "gzip", "Unpack it first."),
         (b"PAR1rest", "Parquet", "Import it as parquet."),
@@ -146,8 +152,8 @@ def test_lines_may_end_as_on_any_system(tmp_path, ending):
     ("table", "row", "words"),
     [
         ("a,b,a\n1,2,3\n", "1", "stands in the header twice"),
-        ("a;b;c\n1,2,3\n", "1", "semicolons"),
-        ("a\tb\n1,2,3\n", "1", "tabs"),
+        ("a;b;c\n1,2,3\n", "2", "semicolons"),
+        ("a\tb\n1,2,3\n", "2", "tabs"),
         ("\n1,2,3\n", "1", "no header"),
         pytest.param("item_id,prompt\ri1,x\r", "1", "line feed", id="carriage returns alone"),
         pytest.param('i,p\ni1,fine\ni2,"never closed\n' + "more, and more\n" * 20_000, "3", "quote", id="open quote"),

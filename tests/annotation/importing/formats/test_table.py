@@ -162,8 +162,9 @@ def test_an_empty_file_is_a_problem(tmp_path):
 def test_line_numbers_stay_right_after_a_line_in_another_encoding(csv):
     path = csv()
     with path.open("ab") as file:
+        file.write("i1,Q?,R,s2,äöü,,,,,\n".encode())
         file.write("i2,Q?,R,s1,café,,,,,\n".encode("latin-1") + b"\ni3,Q?,R,s1,Yes,ann,correctness,9,,\n")
-    assert sorted(problems(read(path))) == [("2", ""), ("4", "value")]
+    assert sorted(problems(read(path))) == [("3", ""), ("5", "value")]
 
 
 def test_jsonl_reads_like_csv(jsonl):
