@@ -22,7 +22,7 @@ from annotation.listening.rules.coverage import read_playback_log, unique_second
 from annotation.listening.signed_clips import CLIP_FIELDS
 from annotation.models import Answer, Exclusion, ItemVersion, Judgment, TaskCandidate
 from annotation.protocols.schema import Point, Protocol, QuestionSpec, Text
-from annotation.rating.rules.counterbalancing import candidate_labels
+from annotation.rating.rules.counterbalancing import ALPHABET, candidate_labels
 from annotation.review.labels import EXCLUSION_REASON_LABELS
 from annotation.studies.protocols import load_protocol
 
@@ -154,6 +154,18 @@ class ReadableJudgment:
     seconds: float | None
     version: int
     why_not: str
+    item_clips: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def clips(self) -> list[dict[str, Any]]:
+        """What the task plays, for `labeling_ui/data/clip.html`: names as `api_task_clips` has them."""
+        own = [{"name": name, "label": str(_ITEM_CLIPS[name]), "seconds": s} for name, s in self.item_clips]
+        sides = {side.slot: side for side in self.sides if side.seconds is not None}
+        return own + [
+            {"name": ALPHABET[slot].lower(), "label": side.system, "seconds": side.seconds}
+            for slot, side in sides.items()
+            if slot < len(ALPHABET)
+        ]
 
     @property
     def comment(self) -> str:
@@ -288,6 +300,7 @@ class _Reading:
             seconds=_seconds_taken(judgment),
             version=load_protocol(judgment.protocol_version_id).number,
             why_not=_why_not(judgment, self.exclusion),
+            item_clips=tuple(self.item_clips.items()),
         )
 
     def _shown_sides(self) -> Iterator[Side]:
@@ -552,13 +565,8 @@ def _exclusion_reasons(judgments: Sequence[Judgment]) -> dict[int, Exclusion]:
 
 
 def _item_clip_lengths(judgments: Sequence[Judgment]) -> dict[int, dict[str, float]]:
-    """By item version, of the item's own clips that were logged."""
-    names = set(_ITEM_CLIPS)
-    versions = {
-        one.task.item_version_id for one in judgments if names & set(read_playback_log(one.telemetry).heard)
-    }
-    if not versions:
-        return {}
+    """By item version, of the item's own clips by the names under which tasks play them."""
+    versions = {one.task.item_version_id for one in judgments}
     fields = {field: f"{field}__duration_s" for field in CLIP_FIELDS}
     rows = ItemVersion.objects.filter(pk__in=versions).values("pk", *fields.values())
     return {

@@ -77,4 +77,7 @@ class Assignment(models.Model):
                 fields=["rater", "leased_at"], condition=Q(state=1), name="assignment_open_of_rater"
             ),
             models.Index(fields=["expires_at"], condition=Q(state=1), name="assignment_open_by_expiry"),
+            models.Index(
+                fields=["rater", "closed_at"], condition=Q(state=3), name="assignment_skipped_of_rater"
+            ),
         ]

@@ -25,7 +25,10 @@ class Judgment(models.Model):
     # No database constraint on the study: every insert would lock that one row, and the task vouches for it.
     study = models.ForeignKey("annotation.Study", models.CASCADE, db_constraint=False, db_index=False)
     task = models.ForeignKey("annotation.Task", models.PROTECT, related_name="judgments", db_index=False)
-    rater = models.ForeignKey("annotation.Rater", models.PROTECT, null=True, related_name="judgments")
+    # The second index below begins with the rater.
+    rater = models.ForeignKey(
+        "annotation.Rater", models.PROTECT, null=True, related_name="judgments", db_index=False
+    )
     assignment = models.ForeignKey(
         "annotation.Assignment", models.PROTECT, null=True, related_name="judgments", db_index=False
     )
@@ -58,7 +61,10 @@ class Judgment(models.Model):
                 fields=["assignment", "revision"], name="judgment_revision_once_per_assignment"
             ),
         ]
-        indexes = [models.Index(fields=["study", "id"], name="judgment_study_keyset")]
+        indexes = [
+            models.Index(fields=["study", "id"], name="judgment_study_keyset"),
+            models.Index(fields=["rater", "id"], name="judgment_rater_keyset"),
+        ]
 
 
 class Answer(models.Model):

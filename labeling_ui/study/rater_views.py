@@ -1,4 +1,4 @@
-"""One rater of a study: whether they get tasks, and whether what they said counts."""
+"""One rater of a study: what they judged and skipped, whether they get tasks, and whether what they said counts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from annotation.models import Exclusion, Rater
 from annotation.raters import withdrawal
 from annotation.rating import exclusions
 from annotation.studies import members
-from labeling_ui.page_responses import action
+from labeling_ui.page_responses import action, page_cursor
 from labeling_ui.study.forms import RaterJudgmentsForm, RaterStateForm, WithdrawalForm
+from labeling_ui.study.rater_work import rater_work
 
 # Two forms on one page ask for a reason: their fields need ids of their own.
 JUDGMENTS_AUTO_ID = "judgments_%s"
@@ -27,6 +28,7 @@ LISTENING_CHECKS_SHOWN = 20
 
 @login_required
 def rater(request: HttpRequest, slug: str, pseudonym: str) -> HttpResponse:
+    """What they judged and skipped, and whether they get tasks."""
     rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
     form = RaterStateForm(request.POST or None, initial={"state": rater.state})
     if form.is_valid():
@@ -77,7 +79,11 @@ def _render_rater(
 ) -> HttpResponse:
     context = {
         "study": rater.study,
+        "access": access.managed_access(request.user, rater.study.slug),
         "rater": rater,
+        "work": rater_work(
+            rater, before=page_cursor(request, "before"), skips_before=page_cursor(request, "skips_before")
+        ),
         "checks": checks.finished_checks(rater.study)
         .filter(rater=rater)
         .order_by("-finished_at")[:LISTENING_CHECKS_SHOWN],
