@@ -26,6 +26,7 @@ from labeling_ui.study import (
     webhook_views,
 )
 from labeling_ui.study import views as study_views
+from labeling_ui.study.settings_forms import SECTIONS
 
 review = [
     path("", review_views.review_queue, name="review_queue"),
@@ -110,8 +111,9 @@ study = [
             {"key": section.key},
             name=section.url_name,
         )
-        for section in settings_views.SECTIONS.values()
+        for section in SECTIONS.values()
     ),
+    path("settings/protocol/", settings_views.protocol, name="settings_protocol"),
     path("webhooks/", include(webhooks)),
     path("plan/", reports_views.planner, name="planner"),
     path("people/", member_views.people, name="people"),

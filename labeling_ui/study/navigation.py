@@ -1,4 +1,4 @@
-"""The tabs of a study's pages: what is worked with every day, then what sets the study up."""
+"""The tabs of a study's pages, daily work before what sets the study up; and the pages of its settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Study
+from annotation.studies.protocols import load_protocol
+from labeling_ui.study.settings_forms import SECTIONS
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,17 @@ SETUP = (
     Tab("import", _("Import"), frozenset({"upload"})),
     Tab("people", _("People"), frozenset({"rater", "study_log"})),
     Tab("export", _("Export"), frozenset({"releases", "release", "training_sets"})),
-    Tab("settings", _("Settings"), frozenset({"webhooks", "webhook", "webhook_secret", "planner"})),
+    Tab(
+        "settings",
+        _("Settings"),
+        frozenset({"review_rules", "rules_preview", "webhooks", "webhook", "webhook_secret", "planner"}),
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Link:
-    address: str
+    href: str
     title: Promise
     is_current: bool
 
@@ -68,6 +76,28 @@ def _links(request: HttpRequest, slug: str, tabs: Sequence[Tab]) -> list[Link]:
 
 def _is_current(request: HttpRequest, tab: Tab, address: str) -> bool:
     name = request.resolver_match.url_name if request.resolver_match else None
-    if name == tab.page or name in tab.also:
-        return True
-    return tab.page != "study" and request.path.startswith(address)
+    if name in _ELSEWHERE:
+        return name in tab.also
+    return name == tab.page or (tab.page != "study" and request.path.startswith(address))
+
+
+# Pages that belong to another tab than their address says, or whose address says none.
+_ELSEWHERE = frozenset(name for tab in (*WORK, *SETUP) for name in tab.also)
+
+
+def settings_entries(request: HttpRequest, study: Study) -> list[Link]:
+    """The pages of a study's settings; sections that the study cannot have are left out."""
+    protocol = load_protocol(study.protocol_version_id).spec
+    sections = [form for form in SECTIONS.values() if form.is_offered(study, protocol)]
+    pages: list[tuple[str, Promise]] = [
+        ("settings", _("General")),
+        *((form.url_name, form.title) for form in sections),
+        ("review_rules", _("Review rules")),
+        ("settings_protocol", _("Protocol")),
+        ("webhooks", _("Webhooks")),
+    ]
+    name = request.resolver_match.url_name if request.resolver_match else ""
+    current = {"webhook": "webhooks", "webhook_secret": "webhooks", "rules_preview": "review_rules"}.get(
+        name or "", name
+    )
+    return [Link(reverse(page, args=[study.slug]), title, page == current) for page, title in pages]

@@ -68,9 +68,9 @@ class SectionForm(forms.Form):
     """One section of the settings page, by the dataclass that declares its settings.
 
     `key` names its template and its place on the page; `url_name` its own page; `save` is the service that stores its
-    settings. `is_available`: the study has such settings, and `unavailable` says why where it has none;
-    `can_be_saved`: there is something to choose. Settings that are not `required` may be left empty, and then stay as
-    they were.
+    settings. `is_offered(study, protocol)`: whether the study has such settings; `unavailable` says why where it has
+    none. `can_be_saved`: there is something to choose. Settings that are not `required` may be left empty, and then
+    stay as they were.
     """
 
     declaration: ClassVar[type]
@@ -80,7 +80,15 @@ class SectionForm(forms.Form):
     save: ClassVar[Callable[..., object]]
     unavailable: ClassVar[Promise | str] = ""
     required: ClassVar[bool] = True
-    is_available = can_be_saved = True
+    can_be_saved = True
+
+    @staticmethod
+    def is_offered(study: Study, protocol: Protocol) -> bool:
+        return True
+
+    @property
+    def is_available(self) -> bool:
+        return self.is_offered(self.study, load_protocol(self.study.protocol_version_id).spec)
 
     def __init__(self, data: Any = None, *, study: Study, values: Mapping[str, Any]) -> None:
         self.study = study
@@ -150,13 +158,16 @@ class StoppingForm(SectionForm):
     title, save = _("Stopping early"), staticmethod(stopping_service.set_stopping_rule)
     unavailable = _("This study compares no pairs, so every task gets the same number of votes.")
 
+    @staticmethod
+    def is_offered(study: Study, protocol: Protocol) -> bool:
+        return bool(stopping.eligible_questions(protocol))
+
     def __init__(self, data: Any = None, *, study: Study) -> None:
         values = stopping.as_json(study.rules)
         values["most"] = values["most"] or max(9, study.overlap + 2)
         super().__init__(data, study=study, values=values)
         protocol = load_protocol(study.protocol_version_id).spec
         questions = stopping.eligible_questions(protocol)
-        self.is_available = bool(questions)
         nothing = _("Nothing: every pair gets %(n)d votes") % {"n": study.overlap}
         self.fields["question"].choices = [
             ("", nothing),
@@ -195,6 +206,10 @@ class OrderingForm(SectionForm):
     title, save = _("Which tasks come first"), staticmethod(task_selection.set_ordering)
     unavailable = _("This study presents its tasks in the listed order, to every rater.")
 
+    @staticmethod
+    def is_offered(study: Study, protocol: Protocol) -> bool:
+        return study.order == Study.Order.SHUFFLED
+
     order = forms.ChoiceField(
         label=_("Order of tasks (active learning)"),
         required=False,
@@ -209,7 +224,6 @@ class OrderingForm(SectionForm):
         values = ordering.as_json(study.rules)
         order = ACTIVE_LEARNING_ORDER if values["on"] else SHUFFLED_ORDER
         super().__init__(data, study=study, values=values | {"order": order})
-        self.is_available = study.order == Study.Order.SHUFFLED
         self.policy = task_selection.ordering_policy_of(study)
         own = ("", _("The study’s promoted scorer, if any"))
         self.offer("scorer", [own, *((name, scorer_title(name)) for name in _scorer_names(study))])
@@ -242,9 +256,12 @@ class HintsForm(SectionForm):
     title, save = _("Scores shown to raters"), staticmethod(hints.set_rule)
     unavailable = _("No question of this study can have a model prediction.")
 
+    @staticmethod
+    def is_offered(study: Study, protocol: Protocol) -> bool:
+        return bool(hint_rules.eligible_questions(protocol))
+
     def __init__(self, data: Any = None, *, study: Study) -> None:
         super().__init__(data, study=study, values=hint_rules.as_json(study.rules))
-        self.is_available = bool(hint_rules.eligible_questions(load_protocol(study.protocol_version_id).spec))
         nothing = ("", _("No prediction: raters judge for themselves"))
         self.offer("scorer", [nothing, *scorer_choices(hints.eligible_scorers(study))])
         self.can_be_saved = len(self.fields["scorer"].choices) > 1
@@ -259,3 +276,8 @@ class HintsForm(SectionForm):
     def settings(self) -> dict[str, Any]:
         """A share left empty stays as it was."""
         return {"withheld": hint_rules.as_json(self.study.rules)["withheld"], **super().settings}
+
+
+SECTIONS: dict[str, type[SectionForm]] = {
+    form.key: form for form in (ListeningForm, ChecksForm, StoppingForm, OrderingForm, HintsForm)
+}

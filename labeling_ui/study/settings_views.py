@@ -8,6 +8,7 @@ from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
 from annotation import access
 from annotation.errors import Conflict, InvalidInput, NotAllowed
@@ -15,46 +16,39 @@ from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.study.forms import NewStudyForm, SettingsForm
-from labeling_ui.study.settings_forms import (
-    ChecksForm,
-    HintsForm,
-    ListeningForm,
-    OrderingForm,
-    StoppingForm,
-)
-
-SECTIONS = {form.key: form for form in (ListeningForm, ChecksForm, StoppingForm, OrderingForm, HintsForm)}
+from labeling_ui.study.settings_forms import SECTIONS
 
 
 @login_required
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
-    """All settings: the study's title, a form for each section, and what is fixed."""
+    """The study's title, description and minutes, and what is fixed. Each section has a page of its own."""
     study = access.managed_study(request.user, slug)
     form = SettingsForm(request.POST or None, initial=model_to_dict(study, list(SettingsForm.base_fields)))
     if form.is_valid():
         studies.change_study(study, actor=request.user, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return redirect("settings", slug)
-    sections = [section(study=study) for section in SECTIONS.values()]
-    context = {
-        "study": study,
-        "form": form,
-        "protocol": load_protocol(study.protocol_version_id),
-        "sections": [section for section in sections if section.is_available],
-    }
-    return render(request, "labeling_ui/study/settings/settings.html", context)
+    return render(request, "labeling_ui/study/settings/settings.html", {"study": study, "form": form})
+
+
+@login_required
+@require_safe
+def protocol(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    context = {"study": study, "protocol": load_protocol(study.protocol_version_id)}
+    return render(request, "labeling_ui/study/settings/protocol.html", context)
 
 
 @login_required
 def settings_section(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """One section by itself: where its form is sent, and shown again with its errors."""
+    """One section: where its form is sent, and shown again, saved or with its errors."""
     study = access.managed_study(request.user, slug)
     form = SECTIONS[key](request.POST or None, study=study)
     if form.is_valid():
         with errors_in_form(form, InvalidInput):
             form.save(study, actor=request.user, **form.settings)
             messages.success(request, _("Saved."))
-            return redirect("settings", slug)
+            return redirect(form.url_name, slug)
     return render(request, "labeling_ui/study/settings/section.html", {"study": study, "form": form})
 
 

@@ -13,6 +13,11 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
+def settings_entries(context: Context) -> list[navigation.Link]:
+    return navigation.settings_entries(context["request"], context["study"])
+
+
+@register.simple_tag(takes_context=True)
 def study_tabs(context: Context) -> list[list[navigation.Link]]:
     """Experts who do not manage the study have its review alone."""
     access: Any = context.get("access")

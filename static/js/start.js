@@ -19,6 +19,7 @@ const MODULES = {
   copy_link: "./page/copy_link.js",
   desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",
+  keep_edits: "./page/keep_edits.js",
   listening_checks: "./rating/listening_checks.js",
   local_time: "./page/local_time.js",
   messages: "./page/messages.js",

@@ -85,6 +85,7 @@ def test_names_under_which_browsers_hold_data_stay():
         "concord:desk-keys",
         "concord:desk:",
         "concord:draft:",
+        "concord:edits:",
         "concord:keys",
         "concord:keys-off",
         "concord:outbox:",

@@ -27,7 +27,8 @@ def test_daily_work_comes_first_and_setting_up_second(rf):
 @pytest.mark.parametrize(
     ("path", "title"),
     [
-        ("/studies/s/review/rules/", "Review"),
+        ("/studies/s/review/report/", "Review"),
+        ("/studies/s/review/rules/", "Settings"),
         ("/studies/s/releases/", "Export"),
         ("/studies/s/raters/R-1/", "People"),
         ("/studies/s/settings/listening/", "Settings"),

@@ -14,7 +14,7 @@ from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import AuditEvent, ListeningCheck, OrderingPolicy, Study
 from annotation.rating.rules import ordering, stopping
 from annotation.studies.settings import declared
-from labeling_ui.study.settings_views import SECTIONS
+from labeling_ui.study.settings_forms import SECTIONS
 from scoring.models import Scorer, ScoringRun
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, comparison_task, member
@@ -88,7 +88,7 @@ def test_title_description_and_minutes_are_changed_and_logged(signed_in, study):
 def test_it_shows_what_the_protocol_asks(client, preset, shown):
     study = StudyFactory(preset=preset)
     client.force_login(member(study, "admin"))
-    page = client.get(reverse("settings", args=[study.slug])).text
+    page = client.get(reverse("settings_protocol", args=[study.slug])).text
     assert [text for text in shown if text not in page] == []
     assert reverse("guidelines", args=[study.slug]) in page
 
@@ -120,7 +120,7 @@ def test_it_is_saved_in_the_units_of_the_rules_logged_and_shown_as_it_was_typed(
     assert "Saved." in answer.text
     assert rules.items() <= all_values(section).items()
     assert AuditEvent.objects.filter(action="study.changed", data__has_key=section).count() == 1
-    form = {form.key: form for form in answer.context["sections"]}[section]
+    form = answer.context["form"]
     typed = {name: str(form.initial[name]) for name in FILLED[section] if form.initial[name]}
     assert typed == {name: str(FILLED[section][name]).replace("on", "True") for name in typed}
     save(signed_in, section)
