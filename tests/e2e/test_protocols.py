@@ -76,7 +76,7 @@ def test_a_panel_asks_about_each_candidate_beside_it(page, begin):
     for label in "ABC":
         page.get_by_role("radiogroup", name=f"{label}: Is it right?").get_by_label("Wrong").check(force=True)
     page.get_by_role("radiogroup", name="B: Is it right?").get_by_label("Right").check(force=True)
-    page.get_by_label("How hard was it?").fill("12.5")
+    page.get_by_label("As a number: How hard was it?").fill("12.5")
     studies.finish(page)
     judgment = Judgment.objects.get()
     right = Answer.objects.get(question__key="right", value=1)

@@ -10,6 +10,8 @@ const ACTION_TITLES = {
   back5: translate("Five seconds back"),
   on5: translate("Five seconds on"),
   restart: translate("Back to the start of the clip"),
+  mark: translate("Mark an event here"),
+  mark_end: translate("The latest mark ends here"),
   loop_start: translate("Repeat from here"),
   loop_end: translate("Repeat up to here"),
   loop_clear: translate("Stop repeating"),

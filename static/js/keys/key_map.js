@@ -18,6 +18,8 @@ export const ACTIONS = [
   { name: "loop_start", key: "[" },
   { name: "loop_end", key: "]" },
   { name: "loop_clear", key: "\\" },
+  { name: "mark", key: "e" },
+  { name: "mark_end", key: "d" },
   { name: "louder", key: "+", repeats: true },
   { name: "quieter", key: "-", repeats: true },
   { name: "mute", key: "m" },

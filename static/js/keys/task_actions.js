@@ -1,6 +1,6 @@
 /**
  * Task actions: what the shortcuts of key_map.js do to the current task. An action without a target is left out.
- * `task` is {assignment, view: {form, player}}; `page` has the page's own: submit(), undo(), skip(), showKeys(),
+ * `task` is {assignment, definition, view: {form, player}}; `page` has the page's own: submit(), undo(), skip(), showKeys(),
  * focusSubmit(), spectrograms.
  */
 import { clearLoop, markLoop } from "../player/transport.js";
@@ -13,6 +13,7 @@ export function taskActions(task, page) {
   return {
     ...playbackActions(task),
     ...(page.spectrograms.isAvailable && { spectrogram: page.spectrograms.toggle }),
+    ...(marksEvents(task) && { mark: () => form.mark("start"), mark_end: () => form.mark("end") }),
     next_question: () => form.go(1) || page.focusSubmit(),
     previous_question: () => form.go(-1),
     leave_text: () => document.activeElement.blur(),
@@ -22,6 +23,8 @@ export function taskActions(task, page) {
     help: page.showKeys,
   };
 }
+
+const marksEvents = ({ definition }) => definition?.questions.some(({ kind }) => kind === "events") ?? false;
 
 function playbackActions({ assignment, view: { player } }) {
   const candidates = assignment.candidates.filter(({ clip }) => clip).length;

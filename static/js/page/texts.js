@@ -42,3 +42,8 @@ const gettext = globalThis.gettext ?? ((text) => text);
 export function translate(text, values) {
   return fill(gettext(text), values);
 }
+
+/** With a capital, for a sentence that begins with a name put in. */
+export function sentenceCase(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,6 +1,6 @@
 /** Clip row: one clip with play button, waveform, time, buffering status, and a retry when it fails to load. */
 import { h, icon } from "../page/dom.js";
-import { clockOf, translate } from "../page/texts.js";
+import { clockOf, sentenceCase, translate } from "../page/texts.js";
 import { createSpectrogram } from "./spectrogram.js";
 import { createWaveform } from "./waveform.js";
 
@@ -85,7 +85,7 @@ export function createClipRow({ clip, mark, label, player }) {
   player.addEventListener("ended", ({ detail }) => {
     if (detail.name !== clip.name) return;
     showTime();
-    showStatus(translate("{clip} has ended, at {time}.", { clip: label, time: clockOf(clip.duration, clip.duration)[1] }));
+    showStatus(sentenceCase(translate("{clip} has ended, at {time}.", { clip: label, time: clockOf(clip.duration, clip.duration)[1] })));
   });
   player.addEventListener("failed", ({ detail }) => {
     if (detail.name !== clip.name) return;

@@ -1,5 +1,5 @@
 /**
- * Answer controls: choices (radio buttons), a number, a slider with named bands, a text. All have the same interface:
+ * Answer controls: choices (radio buttons), a slider, a text. All have the same interface:
  *   element  restore(value)  press(value): whether a key press means something here  focus()  showProblem(text)
  * and all but the text clear(). `onChange(value)` gets the value entered, undefined after `clear`.
  */
@@ -7,7 +7,7 @@ import { h, uniqueId } from "../page/dom.js";
 import { clock, inLanguage, translate } from "../page/texts.js";
 
 /** The validation error under a control; while one is shown, `inputs` are marked invalid. */
-function showProblem(line, text, inputs) {
+export function showProblem(line, text, inputs) {
   line.textContent = text;
   line.hidden = !text;
   for (const input of inputs) {
@@ -49,6 +49,7 @@ export function createChoices({ legend, help = "", options, look, required, list
     listed ? labelList(options) : null,
     problem,
   );
+  element.style.setProperty("--points", options.length);
 
   function check(value) {
     const index = options.findIndex((option) => option.value === value);
@@ -74,10 +75,17 @@ export function createChoices({ legend, help = "", options, look, required, list
   };
 }
 
-/** The labels of the points. Hidden from screen readers: each radio button has its label in its name. */
+/**
+ * The labels of the points: the ends under the ends where only those have one, else a list. Hidden from screen readers:
+ * each radio button has its label in its name.
+ */
 function labelList(options) {
   const labelled = options.filter(({ label }) => label);
   if (!labelled.length) return null;
+  const [first, last] = [options[0], options.at(-1)];
+  if (labelled.every((option) => option === first || option === last)) {
+    return h("p", { class: "scale-ends", "aria-hidden": "true" }, h("span", {}, first.label), h("span", {}, last.label));
+  }
   return h(
     "dl",
     { class: "point-labels small", "aria-hidden": "true" },
@@ -96,53 +104,17 @@ function optionFace({ face: large, label, meaning, key }, listed) {
   );
 }
 
-// ── Number ─────────────────────────────────────────────────────────────────────
-
-/** A number on a scale too fine for buttons. */
-export function createNumberAnswer({ legend, help, range, minimum, maximum, required, onChange }) {
-  const id = uniqueId("number");
-  const read = () => (input.value === "" ? undefined : Number(input.value));
-  const problem = h("p", { class: "problem", id: `${id}-problem`, hidden: true });
-  const input = h("input", {
-    id,
-    type: "number",
-    step: "any",
-    min: minimum,
-    max: maximum,
-    "aria-required": required ? "true" : null,
-    "aria-describedby": `${id}-help ${id}-problem`,
-    oninput: () => onChange(read()),
-  });
-  return {
-    element: h(
-      "div",
-      { class: "number-answer" },
-      h("label", { for: id }, legend),
-      h("p", { class: "help", id: `${id}-help` }, help ? `${help} ${range}.` : `${range}.`),
-      input,
-      problem,
-    ),
-    restore: (number) => (input.value = number),
-    press: () => false,
-    clear() {
-      input.value = "";
-      onChange(undefined);
-    },
-    focus: () => input.focus(),
-    showProblem: (text) => showProblem(problem, text, [input]),
-  };
-}
-
 // ── Slider ─────────────────────────────────────────────────────────────────────
 
+const FINE_UP_TO = 10; // a range as short moves by hundredths of itself
 const MOVE_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"];
 
 /**
  * A continuous scale: a slider to move, a number to type, and the name of the band it is in. There is no default answer:
  * until the rater gives one, the thumb is hollow and the number empty. `bands`: {minimum, maximum, label} in the reader's
- * language.
+ * language, or none, and the track shows its ends. `step`: between two values; null where any number may be typed.
  */
-export function createSliderAnswer({ legend, help, minimum, maximum, bands, required, onChange }) {
+export function createSliderAnswer({ legend, help, minimum, maximum, step = null, bands = [], required, onChange }) {
   const id = uniqueId("slider");
   const problem = h("p", { class: "problem", id: `${id}-problem`, hidden: true });
   const described = `${help ? `${id}-help ` : ""}${id}-problem`;
@@ -150,7 +122,7 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     type: "range",
     min: minimum,
     max: maximum,
-    step: "1",
+    step: step ?? (maximum - minimum > FINE_UP_TO ? 1 : (maximum - minimum) / 100),
     value: (minimum + maximum) / 2,
     "aria-label": legend,
     "aria-describedby": described,
@@ -163,7 +135,7 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     type: "number",
     min: minimum,
     max: maximum,
-    step: "any",
+    step: step ?? "any",
     inputmode: "decimal",
     "aria-label": translate("As a number: {question}", { question: legend }),
     "aria-required": required ? "true" : null,
@@ -176,7 +148,7 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     { class: "slider-answer", role: "group", "aria-labelledby": `${id}-legend` },
     h("p", { class: "legend", id: `${id}-legend` }, legend),
     help ? h("p", { class: "help", id: `${id}-help` }, help) : null,
-    h("div", { class: "slider-line" }, h("div", { class: "slider-track" }, ruler(bands), range), number, name),
+    h("div", { class: "slider-line" }, h("div", { class: "slider-track" }, bands.length ? ruler(bands) : ends(minimum, maximum), range), number, name),
     problem,
   );
 
@@ -217,6 +189,10 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
 }
 
 const valueText = (value, band) => (band ? `${value}, ${band.label}` : String(value));
+
+function ends(minimum, maximum) {
+  return h("div", { class: "slider-ends", "aria-hidden": "true" }, h("span", {}, String(minimum)), h("span", {}, String(maximum)));
+}
 
 /** The bands along the track, from the lowest, each in proportion to its width. */
 function ruler(bands) {

@@ -1,9 +1,12 @@
 /** Answer form: a task's questions and feedback as one form, with the current question, the draft and validation errors. */
 import { h, uniqueId } from "../page/dom.js";
 import { inLanguage, translate } from "../page/texts.js";
-import { createChoices, createNumberAnswer, createSliderAnswer, createTextAnswer } from "./answer_controls.js";
+import { createChoices, createSliderAnswer, createTextAnswer } from "./answer_controls.js";
 import { isComplete } from "./answers.js";
-import { CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf, questionInstances } from "./protocol.js";
+import { createEventMarks } from "./event_marks.js";
+import { createOptionChoice, createOptionChoices } from "./option_controls.js";
+import { boundsOf, CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isAsked, isRequired, mayBeNone, partOf, pointsOf, questionInstances } from "./protocol.js";
+import { createRanking } from "./ranking.js";
 
 const CHOICES = {
   tie: translate("Tie"),
@@ -12,18 +15,20 @@ const CHOICES = {
 
 /**
  * `draft` is restored at the start and updated with every entry; `onChange()` follows each update. Work begins at the first
- * incomplete question, a revision at the first of all.
+ * incomplete question, a revision at the first of all. `clips` is what the questions need of the player: play(position),
+ * clipOf(instance) for events, playing(); null where nothing plays.
  */
-export function createAnswerForm({ definition, nCandidates, draft, language, position, onChange, isRevision = false }) {
+export function createAnswerForm({ definition, nCandidates, draft, language, position, clips = null, announce = () => {}, onChange, isRevision = false }) {
   const instances = questionInstances(definition, nCandidates);
   const views = instances.map(createView);
   const feedback = createFeedback(definition, { language, onChange: onFeedback });
   feedback?.restore(draft);
   let current = null;
+  let answeredByKey = null; // the next question is one Enter away, as it is from inside
 
   function createView(instance) {
     const glossary = definition.glossary ?? [];
-    const view = createQuestionView(instance, { language, glossary, position, onChange: (value) => onEntered(view, value) });
+    const view = createQuestionView(instance, { language, glossary, position, nCandidates, clips, announce, onChange: (value) => onEntered(view, value) });
     if (draft.values[instance.id]) view.restore(draft.values[instance.id]);
     view.element.addEventListener("focusin", () => setCurrent(view));
     return view;
@@ -32,7 +37,21 @@ export function createAnswerForm({ definition, nCandidates, draft, language, pos
   function onEntered(view, value) {
     draft.values[view.instance.id] = value;
     view.clearProblems();
+    showAsked(view);
     onChange();
+  }
+
+  /** Show what is asked after these answers and hide what is not; what the rater is at stays where it is on the screen. */
+  function showAsked(at = null) {
+    const top = at?.element.getBoundingClientRect().top;
+    const turned = views.filter((view) => view.element.hidden === isAsked(view.instance, instances, draft.values));
+    if (!turned.length) return;
+    for (const view of turned) view.element.hidden = !view.element.hidden;
+    if (current?.element.hidden) setCurrent(firstIncomplete() ?? asked().at(-1));
+    if (!at) return;
+    globalThis.scrollBy(0, at.element.getBoundingClientRect().top - top);
+    const shown = turned.filter(({ element }) => !element.hidden).map(({ title }) => title);
+    announce(shown.length ? translate("Also asked now: {questions}", { questions: shown.join("; ") }) : translate("Fewer questions are asked now."));
   }
 
   function onFeedback({ codes, comment }) {
@@ -43,6 +62,7 @@ export function createAnswerForm({ definition, nCandidates, draft, language, pos
   }
 
   function setCurrent(view) {
+    if (view !== current) answeredByKey = null;
     current = view;
     for (const other of views) other.element.classList.toggle("at-hand", other === view);
   }
@@ -57,11 +77,25 @@ export function createAnswerForm({ definition, nCandidates, draft, language, pos
     feedback?.showProblem("");
   }
 
+  const asked = () => views.filter(({ element }) => !element.hidden);
   const isDone = (view) => isComplete(view.instance, draft.values[view.instance.id]);
-  const firstIncomplete = () => views.find((view) => !isDone(view));
+  const firstIncomplete = () => asked().find((view) => !isDone(view));
   const viewOf = (id) => views.find((view) => view.instance.id === id);
 
-  setCurrent(isRevision ? views[0] : (firstIncomplete() ?? views.at(-1)));
+  /** Events are marked on the clip that plays: the same question put for that one, or else the first there is. */
+  function eventView() {
+    const playing = clips?.playing();
+    const onPlaying = asked().filter(({ instance }) => instance.question.kind === "events" && clips?.clipOf(instance)?.name === playing);
+    return onPlaying.find(({ instance }) => instance.question === current.instance.question) ?? onPlaying[0];
+  }
+
+  /** The view that a key is for: marks follow the clip that plays, all else is for the current question. */
+  function viewForKeys() {
+    return current.instance.question.kind === "events" ? (eventView() ?? current) : current;
+  }
+
+  showAsked();
+  setCurrent(isRevision ? asked()[0] : (firstIncomplete() ?? asked().at(-1)));
   return {
     instances,
     views,
@@ -71,16 +105,27 @@ export function createAnswerForm({ definition, nCandidates, draft, language, pos
      * answer is only changed, its question stays current.
      */
     press(key) {
-      const wasDone = isDone(current);
-      if (!current.press(key)) return feedback?.press(key) ?? false;
-      const goesOn = !wasDone && isDone(current);
-      show((goesOn && firstIncomplete()) || current);
+      const view = viewForKeys();
+      const wasDone = isDone(view);
+      if (!view.press(key)) return feedback?.press(key) ?? false;
+      const goesOn = !wasDone && isDone(view) && !view.staysAtHand;
+      show((goesOn && firstIncomplete()) || view);
+      if (current === view) answeredByKey = view;
       return true;
+    },
+    /** Mark what is heard now in the clip that plays; or, with "end", say that the latest mark ends now. */
+    mark(part = "start") {
+      const view = eventView();
+      if (!view) return;
+      setCurrent(view);
+      if (part === "end") view.main.endNow();
+      else view.main.markNow();
+      answeredByKey = view;
     },
     /** Focus the current question, then the ones after it (or, with -1, before it). False past the ends. */
     go(step) {
-      const isInside = current.element.contains(document.activeElement);
-      const target = step > 0 && !isInside ? current : views[views.indexOf(current) + step];
+      const isInside = current.element.contains(document.activeElement) || answeredByKey === current;
+      const target = step > 0 && !isInside ? current : asked()[asked().indexOf(current) + step];
       if (!target) return false;
       show(target);
       target.focus();
@@ -107,14 +152,17 @@ export function createAnswerForm({ definition, nCandidates, draft, language, pos
 const KEY_OF_CHOICE = { A: "A", B: "B", tie: "T", both_bad: "N" };
 const KEY_OF_VERDICT = { 1: "Y", 0: "N" };
 const KEY_OF_TEN = "T"; // a digit cannot say it
-const MANY_POINTS = 8; // from so many on, labels are listed below the scale
+const MANY_POINTS = 6; // from so many on, labels stand below the scale
+const TOO_MANY_POINTS = 8; // and from so many on, the narrowest windows need two rows
 
 /**
  * `onChange(value)` gets the whole value of the question instance, {choice, value, confidence, text}. The view's
  * `press(key)` enters an answer by its key, `restore(value)` a draft's; `showProblem(part, text)` shows a validation error.
  */
-function createQuestionView(instance, { language, glossary, position, onChange }) {
+function createQuestionView(instance, { language, glossary, position, nCandidates, clips, announce, onChange }) {
   const { question } = instance;
+  const title = titleOf(instance, nCandidates, language);
+  const part = partOf(question);
   const value = {};
   const main = mainControl();
   const confidence = question.confidence ? confidenceControl() : null;
@@ -129,7 +177,7 @@ function createQuestionView(instance, { language, glossary, position, onChange }
   }
 
   function mainControl() {
-    const common = { legend: titleOf(instance, language), help: inLanguage(question.help, language), required: isRequired(question) };
+    const common = { legend: title, help: inLanguage(question.help, language), required: isRequired(question) };
     if (question.kind === "preference") {
       const options = choicesOf(question).map((choice) => choiceOption(choice));
       return createChoices({ ...common, look: "pair", options, onChange: (choice) => enter("choice", choice) });
@@ -138,6 +186,11 @@ function createQuestionView(instance, { language, glossary, position, onChange }
       const maxLength = question.max_length ?? 2000;
       return createTextAnswer({ ...common, maxLength, glossary, language, position, onChange: (text) => enter("text", text) });
     }
+    if (question.kind === "choice" || question.kind === "choices") return optionControl(common);
+    if (question.kind === "ranking") {
+      return createRanking({ ...common, nCandidates, play: clips?.play, announce, onChange: (positions) => enter("ranking", positions) });
+    }
+    if (question.kind === "events") return eventControl(common);
     const onChangeValue = (number) => enter("value", number);
     const points = pointsOf(question);
     if (question.kind === "correctness") {
@@ -148,13 +201,33 @@ function createQuestionView(instance, { language, glossary, position, onChange }
       const listed = points.length >= MANY_POINTS;
       return createChoices({ ...common, look: classOfScale(points), options, listed, onChange: onChangeValue });
     }
-    const { minimum, maximum } = question;
-    if (question.bands?.length) {
-      const bands = question.bands.map((band) => ({ ...band, label: inLanguage(band.label, language) }));
-      return createSliderAnswer({ ...common, minimum, maximum, bands, onChange: onChangeValue });
-    }
-    const range = translate("A number from {least} to {most}", { least: minimum, most: maximum });
-    return createNumberAnswer({ ...common, range, minimum, maximum, onChange: onChangeValue });
+    const { minimum, maximum, step } = question;
+    const bands = (question.bands ?? []).map((band) => ({ ...band, label: inLanguage(band.label, language) }));
+    return createSliderAnswer({ ...common, minimum, maximum, step, bands, onChange: onChangeValue });
+  }
+
+  function optionControl(common) {
+    const options = optionsOf(question, language);
+    if (question.kind === "choice") return createOptionChoice({ ...common, options, onChange: (key) => enter("option", key) });
+    return createOptionChoices({ ...common, hint: hintOf(question), options, none: mayBeNone(question), onChange: (keys) => enter("options", keys) });
+  }
+
+  function eventControl(common) {
+    const [fewest, most] = boundsOf(question);
+    const { extent = "any", notes = false } = question;
+    const hint = fewest > 1 ? translate("At least {n} marks.", { n: fewest }) : "";
+    return createEventMarks({
+      ...common,
+      help: [common.help, hint].filter(Boolean).join(" "),
+      options: optionsOf(question, language),
+      extent,
+      notes,
+      none: mayBeNone(question),
+      most,
+      clip: clips?.clipOf(instance) ?? { name: null, label: "", duration: 0, position: () => 0, playFrom() {} },
+      announce,
+      onChange: (events) => enter("events", events),
+    });
   }
 
   function confidenceControl() {
@@ -168,13 +241,18 @@ function createQuestionView(instance, { language, glossary, position, onChange }
   }
 
   function showClear() {
-    if (clear) clear.hidden = value.choice === undefined && value.value === undefined;
+    if (clear) clear.hidden = value[part] === undefined;
   }
 
-  /** Digits answer the scale, then the confidence; where the choices have letters, digits answer the confidence. */
+  /**
+   * Digits answer the scale, then the confidence; where the choices have letters, digits answer the confidence. Of several
+   * options they stay with the options: the confidence is reached by Enter.
+   */
   function pressDigit(digit) {
     if (question.kind === "preference" && !confidence) return false;
-    const mainFirst = question.kind !== "preference" && value.value === undefined;
+    const isAtConfidence = confidence?.element.contains(document.activeElement);
+    if (main.staysAtHand) return (isAtConfidence ? confidence : main).press(digit);
+    const mainFirst = question.kind !== "preference" && value[part] === undefined;
     return (confidence && !mainFirst ? confidence : main).press(digit);
   }
 
@@ -186,10 +264,12 @@ function createQuestionView(instance, { language, glossary, position, onChange }
   return {
     instance,
     element,
+    title,
+    main,
+    staysAtHand: Boolean(main.staysAtHand),
     restore(saved) {
       Object.assign(value, saved);
-      const entered = saved.choice ?? saved.value ?? saved.text;
-      if (entered !== undefined) main.restore(entered);
+      if (saved[part] !== undefined) main.restore(saved[part]);
       if (saved.confidence !== undefined) confidence?.restore(saved.confidence);
       showClear();
     },
@@ -214,16 +294,30 @@ function canBeCleared(question) {
   return question.kind !== "text" && (!isRequired(question) || Boolean(question.excused_by?.length));
 }
 
-function titleOf({ question, position }, language) {
+/** A question of each candidate names it; where there is one, it is the one. */
+function titleOf({ question, position }, nCandidates, language) {
   const title = inLanguage(question.title, language);
-  return position === null ? title : `${CANDIDATE_LABELS[position]}: ${title}`;
+  return position === null || nCandidates < 2 ? title : `${CANDIDATE_LABELS[position]}: ${title}`;
 }
 
-/** Points with meanings get lines of their own, with labels some width, bare numbers little. */
+function optionsOf(question, language) {
+  return (question.options ?? []).map(({ key, title, meaning }) => ({ key, title: inLanguage(title, language), meaning: inLanguage(meaning, language) }));
+}
+
+/** How many to choose, where that is not any number from one. */
+function hintOf(question) {
+  const [least, most] = boundsOf(question);
+  if (least > 1 && most === least) return translate("Choose {n}.", { n: least });
+  if (least > 1 && most < question.options.length) return translate("Choose {least} to {most}.", { least, most });
+  if (least > 1) return translate("Choose at least {n}.", { n: least });
+  return most < question.options.length ? translate("Choose at most {n}.", { n: most }) : translate("Choose all that apply.");
+}
+
+/** Points with meanings get lines of their own, a few with labels some width; else they are one row of numbers. */
 function classOfScale(points) {
   if (points.some(({ meaning }) => meaning)) return "scale rows";
-  if (points.length >= MANY_POINTS) return "scale bare";
-  return points.some(({ label }) => label) ? "scale" : "scale bare";
+  if (points.length >= MANY_POINTS) return points.length < TOO_MANY_POINTS ? "scale bare one-row" : "scale bare";
+  return points.some(({ label }) => inLanguage(label, "en")) ? "scale" : "scale bare";
 }
 
 function choiceOption(choice) {
@@ -278,7 +372,7 @@ function createFeedback(definition, { language, onChange }) {
     return h(
       "fieldset",
       { class: "choices codes", "aria-describedby": problem.id },
-      h("legend", {}, translate("Anything to report?")),
+      h("legend", {}, inLanguage(definition.codes_title, language) || translate("Anything to report?")),
       h(
         "div",
         { class: "options" },

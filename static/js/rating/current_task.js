@@ -33,7 +33,7 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
       drafts.save(draftKey, draft);
       onChange();
     };
-    const view = createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange: onEntered, isRevision });
+    const view = createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, announce: screen.announce, onChange: onEntered, isRevision });
     const log = () => view.player.log(logFields());
     saveLog({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
     const next = {

@@ -4,8 +4,8 @@
  * The server checks the coverage by the same rules.
  */
 import { h } from "../page/dom.js";
-import { lengthSeconds, passedSeconds, translate } from "../page/texts.js";
-import { CONTENT_TITLES } from "./task_content.js";
+import { lengthSeconds, passedSeconds, sentenceCase, translate } from "../page/texts.js";
+import { CONTENT_TITLES, clipName } from "./task_content.js";
 
 /**
  * Listening gate. `container` holds the clips' rows, `line` the text by the submit button. `refusal()` says why a vote
@@ -14,7 +14,7 @@ import { CONTENT_TITLES } from "./task_content.js";
 export function createListenGate({ assignment, player, container, line, language, announce, onFulfilled }) {
   const requirements = requirementsOf(assignment);
   const rowOf = (name) => container.querySelector(`[data-clip="${name}"]`);
-  const titleOf = ({ label, field }) => label ?? CONTENT_TITLES[field];
+  const titleOf = ({ label, field }) => (label ? clipName(label, assignment.candidates) : CONTENT_TITLES[field]);
   const meterOf = (clip) => createMeter({ title: translate("Heard of {clip}", { clip: titleOf(clip) }) });
   const meters = new Map(requirements.clips.map((clip) => [clip.name, meterOf(clip)]));
   const announced = new Set();
@@ -36,7 +36,7 @@ export function createListenGate({ assignment, player, container, line, language
       meters.get(clip.name).show(clip);
       if (clip.isEnough && !announced.has(clip.name)) {
         announced.add(clip.name);
-        announce(translate("{clip}: heard enough.", { clip: titleOf(clip) }));
+        announce(sentenceCase(translate("{clip}: heard enough.", { clip: titleOf(clip) })));
       }
     }
     const text = waiting || (state.isEnough ? translate("You have heard enough to decide.") : remainingText(state));

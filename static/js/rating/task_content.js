@@ -35,22 +35,32 @@ export function contentSection({ content, title, player, controls }) {
   return h("section", { class: "card given", "aria-label": title }, h("h2", { tabindex: "-1" }, title), parts, controls);
 }
 
-/** Candidate clips: a row each, and the transport that they share. */
-export function candidateClips({ candidates, title, player }) {
-  const rows = candidates.map(({ label, clip }) =>
-    createClipRow({ clip, mark: candidates.length > 1 ? label : null, label, player }),
+/** The name of a candidate's clip in sentences: its letter, where there is more than one. */
+export function clipName(label, candidates) {
+  return candidates.length > 1 ? label : translate("the clip");
+}
+
+/** Candidate clips: a row each, and the transport that they share. `extras(index)`: controls at the end of a row. */
+export function candidateClips({ candidates, title, player, extras = () => [] }) {
+  const rows = candidates.map(({ label, clip }, index) =>
+    withExtras(createClipRow({ clip, mark: candidates.length > 1 ? label : null, label: clipName(label, candidates), player }), extras(index)),
   );
   const transport = createTransport({ player, switches: candidates.length > 1 });
   return h("section", { class: "card players", "aria-label": title }, h("h2", { tabindex: "-1" }, title), rows, transport);
 }
 
+function withExtras(row, extras) {
+  return extras.length ? h("div", { class: "row-with-extras" }, row, extras) : row;
+}
+
 /** A candidate in words. Kept clearly apart from the reference: it is what the rater judges. */
-export function candidateText({ text, title }) {
+export function candidateText({ text, title, extras = [] }) {
   return h(
     "section",
     { class: "card candidate-text", "aria-label": title },
     h("h2", {}, title),
     h("p", { class: "headline", dir: "auto" }, text),
+    extras,
   );
 }
 
@@ -67,7 +77,7 @@ function foldedText(heading, text) {
  * Candidate matrix (panel): a row for each candidate, with its questions beside it. `views` are the views of the questions
  * put for each candidate. A single question has its title above the rows, not in each.
  */
-export function createCandidateMatrix({ candidates, views, title, player, language }) {
+export function createCandidateMatrix({ candidates, views, title, player, language, extras = () => [] }) {
   const questions = [...new Set(views.map(({ instance }) => instance.question))];
   const clips = candidates.filter(({ clip }) => clip);
   const titleId = uniqueId("matrix");
@@ -75,15 +85,15 @@ export function createCandidateMatrix({ candidates, views, title, player, langua
     h(
       "div",
       { class: "matrix-row", role: "group", "aria-label": translate("Candidate {label}", { label: candidate.label }) },
-      candidateCell(candidate),
+      candidateCell(candidate, extras(position)),
       h("div", { class: "matrix-asks" }, views.filter(({ instance }) => instance.position === position).map(({ element }) => element)),
     ),
   );
 
-  function candidateCell({ label, clip, text }) {
+  function candidateCell({ label, clip, text }, added) {
     const words = text ? h("p", { class: "matrix-text", dir: "auto" }, text) : null;
-    if (clip) return h("div", {}, createClipRow({ clip, mark: label, label, player }), words);
-    return h("div", { class: "matrix-words" }, h("span", { class: "clip-mark", "aria-hidden": "true" }, label), words);
+    if (clip) return h("div", {}, withExtras(createClipRow({ clip, mark: label, label, player }), added), words);
+    return h("div", { class: "matrix-words" }, h("span", { class: "clip-mark", "aria-hidden": "true" }, label), words, added);
   }
 
   const [first] = questions;

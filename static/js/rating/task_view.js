@@ -10,7 +10,7 @@ import { candidateClips, candidateText, contentSection, createCandidateMatrix } 
 const LAYOUT_TITLES = { comparison: translate("Then the two pieces"), abx: translate("A, B and X") };
 
 /** Renders into `contentPart` (left) and `formPart` (right). `sound` holds the page's audio engine and clip cache. */
-export function createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange, isRevision }) {
+export function createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, announce, onChange, isRevision }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
   const player = createPlayer({
@@ -30,9 +30,13 @@ export function createTaskView({ assignment, definition, draft, language, conten
     draft,
     language,
     position: names.length ? candidatePosition : null,
+    clips: player.current ? { play: names.length ? playCandidate : null, clipOf, playing: () => player.current } : null,
+    announce,
     onChange,
     isRevision,
   });
+  const ranking = form.views.find(({ main }) => main.rowControl);
+  const extras = (index) => (ranking ? [ranking.main.rowControl(index)] : []);
   // A recording beside text answers has the transport to itself.
   const controls = !clips.length && player.current ? createTransport({ player, switches: false }) : null;
   const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, controls })] : [];
@@ -44,6 +48,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
   const note = assignment.note ? [candidateText({ text: assignment.note, title: translate("Note from an expert") })] : [];
   const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language })] : [];
   formPart.replaceChildren(...note, ...hint, ...formSections());
+  for (const { instance, main } of form.views) if (main.flags) waveformOf(clipOf(instance)?.name)?.append(main.flags);
   for (const type of ["time", "change"]) player.addEventListener(type, form.showTime);
   form.showTime();
 
@@ -57,26 +62,48 @@ export function createTaskView({ assignment, definition, draft, language, conten
   }
 
   function candidateSection() {
-    return candidateClips({ candidates: clips, title: candidateTitle(), player });
+    return candidateClips({ candidates: clips, title: candidateTitle(), player, extras });
+  }
+
+  function playCandidate(index) {
+    const name = candidates[index].clip?.name;
+    if (player.current === name && player.playing) player.pause();
+    else player.play(name);
+  }
+
+  /** The clip that events are on: the item's own, or the candidate. */
+  function clipOf({ question, position }) {
+    const isOwn = ({ field, clip }) => clip && field === question.clip;
+    const { clip, label } = question.clip ? (content.find(isOwn) ?? {}) : candidates[position ?? 0];
+    if (!clip) return null;
+    const playFrom = (seconds) => {
+      player.seek(seconds, clip.name);
+      player.play(clip.name);
+    };
+    return { name: clip.name, label, duration: clip.duration, position: () => player.position(clip.name), playFrom };
+  }
+
+  function waveformOf(name) {
+    return name && [contentPart, formPart].map((part) => part.querySelector(`[data-clip="${name}"] .waveform`)).find(Boolean);
   }
 
   /** Each candidate stands beside or above its own questions; questions to the whole task come after. */
   function formSections() {
     const feedback = form.feedback ? [form.feedback.element] : [];
     if (isMatrix) {
-      const matrix = createCandidateMatrix({ candidates, views: candidateViews, title: candidateTitle(), player, language });
+      const matrix = createCandidateMatrix({ candidates, views: candidateViews, title: candidateTitle(), player, language, extras });
       const taskViews = form.views.filter((view) => !candidateViews.includes(view)).map((view) => view.element);
       return [matrix, ...taskViews, ...feedback];
     }
     const viewsOf = (position) => form.views.filter((view) => view.instance.position === position).map((view) => view.element);
-    const texts = candidates.flatMap((candidate, index) => [...textSection(candidate), ...viewsOf(index)]);
+    const texts = candidates.flatMap((candidate, index) => [...textSection(candidate, index), ...viewsOf(index)]);
     return [...texts, ...viewsOf(null), ...feedback];
   }
 
-  function textSection(candidate) {
+  function textSection(candidate, index) {
     if (!candidate.text) return [];
     const title = candidates.length === 1 ? translate("The answer to judge") : translate("Candidate {label}", { label: candidate.label });
-    return [candidateText({ text: candidate.text, title })];
+    return [candidateText({ text: candidate.text, title, extras: candidate.clip ? [] : extras(index) })];
   }
 
   return {
