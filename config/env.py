@@ -145,6 +145,45 @@ def mailer(name: str) -> Mailer:
     )
 
 
+@dataclass(frozen=True)
+class SingleSignOn:
+    """The OpenID Connect provider whose accounts may sign in here; of those, whoever has an address of `domains` and a
+    claim of `claim` (its name and a value), where these are set."""
+
+    url: str
+    client_id: str
+    secret: str
+    name: str
+    domains: tuple[str, ...]
+    claim: tuple[str, str] | None
+    creates_accounts: bool
+
+
+def single_sign_on() -> SingleSignOn | None:
+    """None where CONCORD_OIDC_URL is not set."""
+    if not (url := text("CONCORD_OIDC_URL").rstrip("/")):
+        return None
+    address = urlsplit(url)
+    if address.scheme not in ("https", "http") or not address.hostname:
+        raise BadEnvironment("CONCORD_OIDC_URL", f"{url!r} is not of the form https://login.example.org")
+    if address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise BadEnvironment("CONCORD_OIDC_URL", "has to begin with https:// where it is not this machine")
+    if not (client_id := text("CONCORD_OIDC_CLIENT_ID")):
+        raise BadEnvironment("CONCORD_OIDC_CLIENT_ID", "is needed beside CONCORD_OIDC_URL")
+    claim, is_pair, value = text("CONCORD_OIDC_CLAIM").partition("=")
+    if claim and not (is_pair and value):
+        raise BadEnvironment("CONCORD_OIDC_CLAIM", f"{claim!r} is not of the form groups=raters")
+    return SingleSignOn(
+        url,
+        client_id,
+        text("CONCORD_OIDC_SECRET"),
+        text("CONCORD_OIDC_NAME", address.hostname),
+        tuple(domain.lower().lstrip("@") for domain in names("CONCORD_OIDC_DOMAINS")),
+        (claim.strip(), value.strip()) if claim else None,
+        flag("CONCORD_OIDC_CREATE"),
+    )
+
+
 def home() -> Path:
     """Where the database, media, secrets and checkpoints live: CONCORD_HOME, else `var/` beside manage.py."""
     fallback = Path(__file__).resolve().parent.parent / "var"

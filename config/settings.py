@@ -31,6 +31,20 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 }
 
 
+def single_sign_on_providers(provider: env.SingleSignOn | None) -> dict[str, Any]:
+    """In allauth's words. With PKCE: a code that is caught on its way is worth nothing."""
+    if provider is None:
+        return {}
+    app = {
+        "provider_id": "sso",
+        "name": provider.name,
+        "client_id": provider.client_id,
+        "secret": provider.secret,
+        "settings": {"server_url": provider.url, "oauth_pkce_enabled": True},
+    }
+    return {"openid_connect": {"APPS": [app]}}
+
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = env.home()
 
@@ -84,6 +98,12 @@ INSTALLED_APPS = [
     "analytics",
     "labeling_ui",
     "config",
+    # After ours, whose templates stand for theirs.
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -96,7 +116,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "labeling_ui.account.language.AccountLanguage",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "labeling_ui.account.two_factor.RequireTwoFactor",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "labeling_ui.domain_errors.DomainErrorPages",
 ]
@@ -116,6 +138,26 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign_in"
+
+# ── Single sign-on and the second factor (django-allauth) ────────────────────
+# Passwords are ours (annotation.access.sign_in); what follows a right one, and other ways in, are allauth's.
+SINGLE_SIGN_ON = env.single_sign_on()
+# Whose session needs a second factor: nobody's, that of admins, or of all who run studies.
+REQUIRE_TWO_FACTOR = env.choice("CONCORD_TWO_FACTOR", ("optional", "admins", "researchers"))
+ACCOUNT_ADAPTER = "annotation.access.allauth_adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+# Addresses are confirmed by our own mails (annotation.access.accounts).
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "annotation.access.allauth_adapters.TwoFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Concord"
+SOCIALACCOUNT_ADAPTER = "annotation.access.allauth_adapters.SingleSignOnAdapter"
+# Beginning to sign in changes nothing, and a form may lead nowhere but here (form-action).
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+SOCIALACCOUNT_PROVIDERS = single_sign_on_providers(SINGLE_SIGN_ON)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {

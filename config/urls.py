@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
 from annotation.api.schema import SchemaView
+
+# The admin's own form knows passwords only: whoever is not signed in goes to the page that asks for all there is.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [
     path("admin/", admin.site.urls),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from allauth.account.views import reauthenticate
+from allauth.socialaccount.providers.openid_connect import views as openid_connect_views
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from django.views.decorators.cache import cache_control
@@ -134,6 +136,16 @@ study = [
 urlpatterns = [
     path("", account_views.home, name="home"),
     path("sign-in/", account_views.SignIn.as_view(), name="sign_in"),
+    # The names by which allauth finds the pages.
+    path("sign-in/", account_views.SignIn.as_view(), name="account_login"),
+    path("sign-in/<str:provider_id>/login/", account_views.single_sign_on, name="openid_connect_login"),
+    path(
+        "sign-in/<str:provider_id>/login/callback/",
+        openid_connect_views.callback,
+        name="openid_connect_callback",
+    ),
+    path("account/two-factor/", include("allauth.mfa.urls")),
+    path("account/confirm/", reauthenticate, name="account_reauthenticate"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("account/", profile_views.profile, name="profile"),
     path("account/address/", profile_views.address, name="address"),

@@ -11,6 +11,7 @@ from django.core import signing
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from annotation.access import tokens
 from annotation.errors import Conflict, NotFound
 from annotation.mail import messages, outbox
 from annotation.models import Mail, User
@@ -75,7 +76,7 @@ def confirm_address(user: User, token: str) -> None:
     before, email = user.email, requested_address(user, token)
     try:
         with transaction.atomic():
-            User.objects.filter(pk=user.pk).update(email=email)
+            User.objects.filter(pk=user.pk).update(email=email, address_confirmed=True)
     except IntegrityError:
         raise Conflict("Another account uses this address by now.", code="address_taken") from None
     user.email = email
@@ -95,6 +96,22 @@ reset_requests = RateLimiter()
 
 def may_ask_for_reset(caller: str) -> bool:
     return reset_requests.take(caller, RESETS_PER_CALLER, now=time.monotonic()) == 0
+
+
+@transaction.atomic
+def record_password_reset(user: User) -> None:
+    """After a new password was chosen by way of the mailbox, which is therefore the owner's. If that was not known,
+    somebody else may have made the account: their tokens end with their password."""
+    if not user.address_confirmed:
+        for token in tokens.active_tokens(user):
+            tokens.revoke_token(user, token.pk)
+        confirm_mailbox(user)
+    audit.record("user.password_reset", actor=user, subject=f"user {user.pk}")
+
+
+def confirm_mailbox(user: User) -> None:
+    user.address_confirmed = True
+    user.save(update_fields=["address_confirmed"])
 
 
 @transaction.atomic

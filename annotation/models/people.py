@@ -39,6 +39,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     may_create_studies = models.BooleanField(default=False)
     date_joined = models.DateTimeField(default=timezone.now)
+    # Whether its owner has shown that mail to the address reaches them. Only then does another way to sign in with that
+    # address lead to this account: whoever is invited may type an address that is not theirs.
+    address_confirmed = models.BooleanField(default=False)
     # Of pages and mails; empty for whatever the browser asks for.
     language = models.CharField(_("language"), max_length=10, blank=True, default="")
     mails_jobs = models.BooleanField(default=False)

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import access
+from annotation.access import accounts
 from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from annotation.mail import messages, outbox
 from annotation.models import Invitation, InvitationUse, Mail, Membership, Rater, Study, User
@@ -236,6 +237,8 @@ def accept_invitation(token: str, user: User) -> Membership:
     if not used:
         raise NotFound("This invitation has just been used up. Ask for a new one.")
     InvitationUse.objects.get_or_create(invitation=invitation, user=user)
+    if invitation.email and invitation.email == user.email and not user.address_confirmed:
+        accounts.confirm_mailbox(user)  # nobody but whoever reads its mail has the link
     return add_member(invitation.study, user, role=invitation.role, actor=user)
 
 

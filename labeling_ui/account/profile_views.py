@@ -15,7 +15,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from annotation.access import accounts
 from annotation.access.sign_in import client_address
-from annotation.studies import audit
 from labeling_ui.account.profile_forms import AddressForm, LostPasswordForm, ProfileForm
 from labeling_ui.domain_errors import errors_in_form
 
@@ -87,5 +86,5 @@ class NewPassword(PasswordResetConfirmView):
     def form_valid(self, form) -> HttpResponse:  # type: ignore[no-untyped-def]
         messages.success(self.request, _("Your password has been changed. Sign in with it."))
         response = super().form_valid(form)
-        audit.record("user.password_reset", actor=form.user, subject=f"user {form.user.pk}")
+        accounts.record_password_reset(form.user)
         return response

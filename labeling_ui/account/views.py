@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from functools import cache
 from math import ceil
 from typing import Any
 
+from allauth.account.utils import perform_login
+from allauth.socialaccount.providers.openid_connect import views as openid_connect_views
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
@@ -22,6 +26,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
+from requests import RequestException
 
 from annotation import access
 from annotation.access import tokens as access_tokens
@@ -34,6 +39,8 @@ from labeling_ui.account.forms import SignInForm, SignUpForm, StudyListForm, Tok
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.page_responses import action
 
+logger = logging.getLogger(__name__)
+
 # Signing in and out, passwords, and joining a study by invitation.
 
 
@@ -42,12 +49,36 @@ class SignIn(LoginView):
     authentication_form = SignInForm
     redirect_authenticated_user = True
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs, single_sign_on=settings.SINGLE_SIGN_ON)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """The password is right; a second factor may be asked for before the session begins."""
+        response: HttpResponse = perform_login(
+            self.request, form.get_user(), redirect_url=self.get_success_url()
+        )
+        return response
+
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_invalid(form)
         if isinstance(form, SignInForm) and form.wait:
             response.status_code = 429
             response["Retry-After"] = str(ceil(form.wait))
         return response
+
+
+def single_sign_on(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """To the provider. One that does not answer holds nobody up for long."""
+    try:
+        response: HttpResponse = openid_connect_views.login(request, provider_id)
+    except RequestException as error:
+        logger.warning("The provider for single sign-on does not answer: %s", error)
+        name = settings.SINGLE_SIGN_ON.name
+        messages.error(
+            request, _("%(name)s does not answer. Try again, or sign in with a password.") % {"name": name}
+        )
+        return redirect("sign_in")
+    return response
 
 
 class PasswordChange(PasswordChangeView):
