@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from analytics.browse import summaries
 from analytics.overview import figures
 
 
@@ -18,3 +19,15 @@ def refresh_figures() -> None:
 @shared_task(expires=60)  # type: ignore[untyped-decorator]
 def refresh_study_figures(study_id: int) -> None:
     figures.recompute_figures(study_id)
+
+
+@shared_task(expires=30)  # type: ignore[untyped-decorator]
+def refresh_summaries() -> None:
+    """Wake a worker for each study whose summaries are behind its data."""
+    for study_id in summaries.studies_due():
+        refresh_study_summaries.delay(study_id)
+
+
+@shared_task(expires=60)  # type: ignore[untyped-decorator]
+def refresh_study_summaries(study_id: int) -> None:
+    summaries.refresh(study_id)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
+from analytics.browse import api as browse_api
 from analytics.datasets import api
 from analytics.overview import api as overview_api
 from analytics.planning import api as planning_api
@@ -19,6 +20,8 @@ study = [
         api.CertificateView.as_view(),
         name="api_withdrawal_certificate",
     ),
+    path("data/<slug:table>/", browse_api.DataView.as_view(), name="api_data"),
+    path("data/<slug:table>/count/", browse_api.DataCountView.as_view(), name="api_data_count"),
     path("agreement/", overview_api.AgreementView.as_view(), name="api_agreement"),
     path("exports/", api.ExportsView.as_view(), name="api_exports"),
     path("training-sets/", api.TrainingSetsView.as_view(), name="api_training_sets"),

@@ -18,6 +18,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "forget-kept-answers": {"task": "annotation.tasks.forget_kept_answers", "schedule": 3600.0},
     "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
     "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
+    "refresh-summaries": {"task": "analytics.tasks.refresh_summaries", "schedule": 20.0},
     "expire-claims": {"task": "annotation.tasks.expire_claims", "schedule": 30.0},
     "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
     "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},

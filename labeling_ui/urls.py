@@ -12,6 +12,7 @@ from django.views.i18n import JavaScriptCatalog
 from labeling_ui.account import profile_views
 from labeling_ui.account import views as account_views
 from labeling_ui.account.language import set_language
+from labeling_ui.data import views as data_views
 from labeling_ui.items import views as item_views
 from labeling_ui.models import training_views, writing_views
 from labeling_ui.models import views as models_views
@@ -88,7 +89,15 @@ writers = [
     path("<int:writer_id>/retire/", writing_views.retire_writer, name="retire_writer"),
 ]
 
+data = [
+    path("", data_views.data, name="data"),
+    path("<slug:table>/", data_views.data, name="data"),
+    path("<slug:table>/count/", data_views.data_count, name="data_count"),
+    path("<slug:table>/file.csv", data_views.data_file, name="data_file"),
+]
+
 study = [
+    path("data/", include(data)),
     path("guidelines/", rate_views.guidelines, name="guidelines"),
     path("checks/", rate_views.checks, name="checks"),
     path("work/", rate_views.work, name="work"),

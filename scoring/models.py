@@ -51,6 +51,7 @@ class Score(models.Model):
                 fields=["scorer", "candidate", "other", "output"], nulls_distinct=False, name="score_once"
             )
         ]
+        indexes = [models.Index(fields=["scorer", "output", "value"], name="score_by_value")]
 
 
 # ── learned models ──

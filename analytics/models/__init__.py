@@ -1,6 +1,15 @@
 """Models of analysis: cached figures, and releases."""
 
+from analytics.models.browse import ItemSummary, ItemText, SummarySweep, TaskSummary
 from analytics.models.figure import AgreementFigure, StudyFigure
 from analytics.models.release import Release
 
-__all__ = ["AgreementFigure", "Release", "StudyFigure"]
+__all__ = [
+    "AgreementFigure",
+    "ItemSummary",
+    "ItemText",
+    "Release",
+    "StudyFigure",
+    "SummarySweep",
+    "TaskSummary",
+]

@@ -80,4 +80,5 @@ class Assignment(models.Model):
             models.Index(
                 fields=["rater", "closed_at"], condition=Q(state=3), name="assignment_skipped_of_rater"
             ),
+            models.Index(fields=["closed_at"], condition=Q(state=3), name="assignment_skipped"),
         ]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import uuid
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -64,6 +67,20 @@ class Judgment(models.Model):
         indexes = [
             models.Index(fields=["study", "id"], name="judgment_study_keyset"),
             models.Index(fields=["rater", "id"], name="judgment_rater_keyset"),
+            # The table of judgments: in the order of time, and what few judgments are or have.
+            models.Index(fields=["study", "submitted_at", "id"], name="judgment_by_time"),
+            models.Index(
+                fields=["study", "submitted_at", "id"],
+                condition=Q(excluded=True) | Q(effective=False) | Q(origin=4),
+                name="judgment_not_counted",
+            ),
+            models.Index(
+                fields=["study", "submitted_at", "id"], condition=~Q(comment=""), name="judgment_commented"
+            ),
+            GinIndex(
+                SearchVector("comment", config="simple"), condition=~Q(comment=""), name="judgment_by_comment"
+            ),
+            GinIndex(fields=["codes"], condition=~Q(codes=[]), name="judgment_by_code"),
         ]
 
 

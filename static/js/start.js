@@ -16,6 +16,8 @@ const MODULES = {
   clip_panel: "./data/clip_panel.js",
   clips: "./data/clips.js",
   contents: "./page/contents.js",
+  data_panels: "./data/panels.js",
+  data_table: "./data/table.js",
   copy_link: "./page/copy_link.js",
   desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",

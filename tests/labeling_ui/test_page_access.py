@@ -17,9 +17,10 @@ pytestmark = pytest.mark.django_db
 
 # By what is in their addresses: pages to read, files of reports that nobody has asked for yet, then buttons to press.
 READ = {
-    "study": """study import export releases training_sets report people planner settings listening_rules
+    "study": """study data import export releases training_sets report people planner settings listening_rules
         check_settings stopping_rule ordering_rule hint_rule webhooks models new_run new_training comparisons
         model_prompts review_rules review_report writers new_writer texts_file study_log study_log_file""",
+    "study table": "data_count data_file",
     "study rater": "rater withdraw_rater",
     "study member": "member",
     "study scorer": "sensitivity",
@@ -77,6 +78,7 @@ def opened(study, admin):
         "scorer": scorer.pk,
         "family": "prompting",
         "number": 0,
+        "table": "tasks",
         "writer": writer.pk,
         "run": ScoringRun.objects.create(study=study, scorer=scorer, metric="word-count", state="failed").pk,
         "writing": writing.pk,

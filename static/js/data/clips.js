@@ -35,7 +35,7 @@ export function createTableClips({ page, fetchClips = fetchJson }) {
     shown = opened;
     mark(element, "loading", true);
     try {
-      const { clips } = await fetchClips(element.dataset.clips);
+      const clips = withLabels((await fetchClips(element.dataset.clips)).clips, element);
       if (shown !== opened) return null;
       const renew = async () => ({});
       const loader = createClipLoader({
@@ -83,6 +83,14 @@ export function createTableClips({ page, fetchClips = fetchJson }) {
   }
 
   return { toggle, playRow, stop };
+}
+
+/** The row's buttons name its clips in the reader's language. */
+function withLabels(clips, element) {
+  return clips.map((clip) => {
+    const button = element.querySelector(`[data-clip="${clip.name}"]`);
+    return { ...clip, label: button?.dataset.clipLabel ?? clip.label };
+  });
 }
 
 /** The buttons of the row show what plays, and how far it is. */

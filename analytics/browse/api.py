@@ -1,0 +1,147 @@
+"""The tables of a study's data over the API: the pages' filters, sorting and columns, for those who run the study."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analytics.browse import summaries
+from analytics.browse.columns import Filter
+from analytics.browse.facts import study_facts
+from analytics.browse.query import MAX_PAGE_SIZE, PAGE_SIZE, Query, Selection, Total
+from analytics.browse.rows import RowContext, load_rows
+from analytics.browse.tables import TABLES
+from annotation import access
+from annotation.api.serializers import In, Out, operation
+
+_PAGING = ("after", "before", "limit")
+
+
+class DataPageIn(In):
+    after = serializers.CharField(required=False, max_length=400, default="")
+    before = serializers.CharField(required=False, max_length=400, default="")
+    limit = serializers.IntegerField(default=PAGE_SIZE, min_value=1, max_value=MAX_PAGE_SIZE)
+
+
+class DataRowOut(serializers.Serializer):
+    id = serializers.IntegerField(help_text="Of the item, the task or the judgment.")
+    item_id = serializers.IntegerField()
+    task_id = serializers.IntegerField(allow_null=True, help_text="Null in the table of items.")
+    name = serializers.CharField()
+    values = serializers.DictField(help_text="By column; what they hold depends on the table.")
+
+
+class DataPageOut(serializers.Serializer):
+    results = DataRowOut(many=True)
+    next = serializers.CharField(allow_null=True, help_text="Path of the next page; null on the last.")
+    previous = serializers.CharField(allow_null=True)
+    partial = serializers.BooleanField(
+        help_text="Few rows match: the search stopped before the page was full. `next` goes on from there."
+    )
+    as_of = serializers.DateTimeField(
+        allow_null=True, help_text="How old the summaries are by which tasks and items are found."
+    )
+
+
+class TotalOut(Out):
+    shape = Total
+    notes = {"n": "Exact up to 10,000.", "more": "There are more than `n`."}
+
+
+def _parameters() -> list[OpenApiParameter]:
+    names: dict[str, Filter] = {}
+    for table in TABLES.values():
+        for one in table.filters:
+            for name in one.names:
+                names.setdefault(name, one)
+    filters = [
+        OpenApiParameter(name, str, many=one.kind == "choice", description=_description(name, one))
+        for name, one in names.items()
+    ]
+    return [
+        *filters,
+        OpenApiParameter("sort", str, description="A column, with a minus for the greatest first."),
+        OpenApiParameter(
+            "columns", str, description="Those to return, with commas between; else the usual ones."
+        ),
+    ]
+
+
+def _description(name: str, one: Filter) -> str:
+    options = [value for value, _label, _stored in getattr(one, "options", ())]
+    known = f" One of {', '.join(options)}." if options else ""
+    return f"{one.label}: {name.rpartition('.')[2]}.{known}" if "." in name else f"{one.label}.{known}"
+
+
+_PAGE_PARAMETERS = [
+    OpenApiParameter("after", str, description="From `next`."),
+    OpenApiParameter("before", str, description="From `previous`."),
+    OpenApiParameter(
+        "limit", int, description=f"Rows in a page: 1 to {MAX_PAGE_SIZE}, {PAGE_SIZE} by default."
+    ),
+]
+
+
+def _query(request: Request, table: str) -> Query:
+    """Refuses what no table knows: a misspelt filter would find everything."""
+    values = dict(request.query_params.lists())
+    query = Query.of(table, values)
+    known = {*TABLES[table].names, *_PAGING, "sort", "columns"}
+    if unknown := [name for name in values if name not in known and not name.startswith("strata.")]:
+        raise serializers.ValidationError({name: ["There is no such filter here."] for name in unknown})
+    return query
+
+
+class DataView(APIView):
+    @operation("data", DataPageOut, 400, 403, 404, parameters=[*_parameters(), *_PAGE_PARAMETERS])
+    def get(self, request: Request, slug: str, table: str) -> Response:
+        """Rows of a study's `items`, `tasks` or `judgments`, filtered and sorted as on the page of its data."""
+        study = access.managed_study(request.user, slug)
+        query = _query(request, table)
+        asked = DataPageIn.parsed(
+            {name: request.query_params[name] for name in _PAGING if name in request.query_params}
+        )
+        freshness = summaries.freshen(study)
+        page = Selection(study, query, study_facts(study)).page(**asked)
+        rows = load_rows(RowContext.of(study), query, page.ids, clips=False)
+        body = {
+            "results": [
+                {
+                    "id": row.id,
+                    "item_id": row.item,
+                    "task_id": row.task,
+                    "name": row.name,
+                    "values": row.values,
+                }
+                for row in rows
+            ],
+            "next": _path(request, after=page.after),
+            "previous": _path(request, before=page.before),
+            "partial": page.partial,
+            "as_of": freshness.at,
+        }
+        return Response(DataPageOut(body).data)
+
+
+class DataCountView(APIView):
+    @operation("data_count", TotalOut, 400, 403, 404, parameters=_parameters())
+    def get(self, request: Request, slug: str, table: str) -> Response:
+        """How many rows match: exactly up to 10,000."""
+        study = access.managed_study(request.user, slug)
+        query = _query(request, table)
+        summaries.freshen(study)
+        return Response(TotalOut(Selection(study, query, study_facts(study)).total()).data)
+
+
+def _path(request: Request, **cursor: str) -> str | None:
+    ((name, value),) = cursor.items()
+    if not value:
+        return None
+    query = request.query_params.copy()
+    for other in ("after", "before"):
+        query.pop(other, None)
+    query[name] = value
+    return f"{request.path}?{query.urlencode()}"

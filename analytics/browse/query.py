@@ -1,0 +1,354 @@
+"""Queries of the tables of a study's data: what somebody asks for, a page of it, how many rows there are.
+
+A page is found in the order of an index, from where the reader is. Where few rows match, that order would be walked to
+its end, so a page looks at a stretch of it first; then, if the planner says that the matching rows are found at a
+bounded cost (by another index, or by one scan of the narrow summaries), it finds those and sorts them; and otherwise it
+goes on through the order until its time is up, and says how far it came. No filter, however rare what it finds, takes
+longer than that.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+
+from analytics.browse.columns import Column, Facts, Predicate, Problems, Table
+from analytics.browse.tables import TABLES
+from analytics.data.postgres import fetch_rows
+from annotation.errors import FieldProblem, InvalidInput, NotFound
+from annotation.models import RaterWithdrawal, Study
+
+PAGE_SIZE = 50
+MAX_PAGE_SIZE = 200
+# Counts are exact up to here.
+COUNT_LIMIT = 10_000
+# Rows of the order that a page looks at before it looks for another way.
+FIRST_STRETCH = 4_000
+LAST_STRETCH = 64_000
+# What the planner may think that finding all matching rows costs, in its own units: a scan of a million summaries.
+MAX_COST = 120_000.0
+# Seconds after which a page is shown as far as it is.
+TIME_LIMIT = 0.2
+_STATEMENT_TIMEOUT = "1200ms"
+
+
+@dataclass(frozen=True)
+class Query:
+    """What somebody asks of a table. `filters`: values by parameter, as they stand in an address. `sort`: a column,
+    with a minus for the greatest first; empty for the order of import (judgments: the newest first). `columns`: those
+    shown, in the table's order; empty for the usual ones."""
+
+    table: str
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sort: str = ""
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: str, values: Mapping[str, Sequence[str]]) -> Query:
+        """From the values of an address or of a saved view; other names are left to whoever else reads them."""
+        if table not in TABLES:
+            raise NotFound
+        names = TABLES[table].names
+        filters = {
+            name: tuple(text for one in given if (text := str(one).replace("\x00", "").strip()))
+            for name, given in values.items()
+            if name in names or name.startswith("strata.")
+        }
+        sort = next(iter(values.get("sort", ())), "")
+        columns = tuple(one for given in values.get("columns", ()) for one in given.split(",") if one)
+        return cls(table, {name: given for name, given in filters.items() if given}, sort, columns)
+
+    @property
+    def shape(self) -> Table:
+        return TABLES[self.table]
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.filters)
+
+    def as_values(self) -> dict[str, list[str]]:
+        """As an address holds it: only what was chosen."""
+        values = {name: list(given) for name, given in self.filters.items()}
+        if self.sort and self.sort != self.shape.default_sort:
+            values["sort"] = [self.sort]
+        if self.columns:
+            values["columns"] = [",".join(self.columns)]
+        return values
+
+    def without(self, *names: str) -> Query:
+        return replace(self, filters={name: one for name, one in self.filters.items() if name not in names})
+
+    @property
+    def shown_columns(self) -> tuple[Column, ...]:
+        chosen = {*self.columns}
+        shown = [one for one in self.shape.columns if (one.key in chosen if chosen else one.shown)]
+        return tuple(shown or [one for one in self.shape.columns if one.shown])
+
+
+@dataclass(frozen=True)
+class Page:
+    """Ids in order. `before`, `after`: cursors of the pages beside it, empty where there is none. `partial`: time was
+    up before the page was full; what matches further on is found from `after`."""
+
+    ids: tuple[int, ...]
+    before: str = ""
+    after: str = ""
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Total:
+    """How many rows match: exactly `n`, or more than that (`more`)."""
+
+    n: int
+    more: bool = False
+
+
+@dataclass(frozen=True)
+class _Sorting:
+    sql: str
+    type: str
+    descending: bool
+    key: str
+
+    @property
+    def order(self) -> str:
+        way = " DESC" if self.descending else ""
+        return f"{self.sql}{way}, {self.key}{way}" if self.sql != self.key else f"{self.key}{way}"
+
+    def reversed(self) -> _Sorting:
+        return replace(self, descending=not self.descending)
+
+    def after(self, cursor: tuple[str, int] | None) -> tuple[str, dict[str, Any]]:
+        """The condition for what comes after a row."""
+        if cursor is None:
+            return "true", {}
+        sign = "<" if self.descending else ">"
+        if self.sql == self.key:
+            return f"{self.key} {sign} %(cursor_key)s", {"cursor_key": cursor[1]}
+        value = f"%(cursor_value)s::{self.type}"
+        condition = f"({self.sql}, {self.key}) {sign} ({value}, %(cursor_key)s)"
+        return condition, {"cursor_value": cursor[0], "cursor_key": cursor[1]}
+
+
+_SORT_TYPES = {
+    "name": "varchar", "progress": "int", "meter": "float8", "date": "timestamptz", "number": "int",
+}  # fmt: skip
+
+
+class Selection:
+    """The rows of one study that a query is about."""
+
+    def __init__(self, study: Study, query: Query, facts: Facts) -> None:
+        """Raises InvalidInput that names what cannot be asked so."""
+        self.study, self.query, self.table = study, query, query.shape
+        problems: Problems = []
+        self.predicates = [
+            predicate
+            for one in self.table.filters
+            for predicate in one.predicates(query.filters, facts, problems)
+        ]
+        self.sorting = self._sorting(problems)
+        if unknown := [one for one in query.columns if self.table.column(one) is None]:
+            problems.append(FieldProblem("columns", f"There is no column “{unknown[0]}”."))
+        if problems:
+            raise InvalidInput("The data cannot be shown so.", problems=problems)
+        self.params: dict[str, Any] = {"study": study.pk}
+        for predicate in self.predicates:
+            self.params |= predicate.params
+        if self.table.is_judgments and RaterWithdrawal.objects.filter(rater__study=study).exists():
+            hidden = "NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = j.rater_id)"
+            self.hidden = [Predicate(hidden)]
+        else:
+            self.hidden = []
+
+    def _sorting(self, problems: Problems) -> _Sorting:
+        asked = self.query.sort or self.table.default_sort
+        column = self.table.column(asked.removeprefix("-")) if asked else None
+        if asked and (column is None or not column.sort):
+            known = ", ".join(one.key for one in self.table.columns if one.sort)
+            problems.append(
+                FieldProblem("sort", f"Sort by one of {known}, with a minus for the greatest first.")
+            )
+        if column is None or not column.sort:
+            return _Sorting(self.table.key, "bigint", False, self.table.key)
+        return _Sorting(column.sort, _SORT_TYPES[column.kind], asked.startswith("-"), self.table.key)
+
+    # ── SQL ──
+
+    @property
+    def _everything(self) -> list[Predicate]:
+        return [*self.predicates, *self.hidden]
+
+    def _rows_sql(self, select: str, *conditions: str) -> str:
+        """All that match, by whatever index finds them."""
+        joins = ""
+        if self.table.is_judgments and any(one.task for one in self._everything):
+            joins = " JOIN analytics_tasksummary s ON s.task_id = j.task_id"
+        where = [self.table.scope, *conditions, *(one.as_rows for one in self._everything)]
+        return f"SELECT {select} FROM {self.table.source}{joins} WHERE {' AND '.join(where)}"
+
+    def _stretch_sql(self, sorting: _Sorting, after: str, *, select: str = "") -> str:
+        """Those that match among the next rows of the order."""
+        alias = self.table.key.split(".")[0]
+        inner = (
+            f"SELECT {alias}.* FROM {self.table.source} WHERE {self.table.scope} AND {after}"
+            f" ORDER BY {sorting.order} LIMIT %(stretch)s"
+        )
+        joins = ""
+        if self.table.is_judgments and any(one.task for one in self._everything):
+            joins = " CROSS JOIN LATERAL (SELECT * FROM analytics_tasksummary x WHERE x.task_id = j.task_id OFFSET 0) s"
+        conditions = " AND ".join(one.row for one in self._everything) or "true"
+        chosen = select or f"{self.table.key}, ({sorting.sql})::text"
+        return f"SELECT {chosen} FROM ({inner}) {alias}{joins} WHERE {conditions}"
+
+    # ── A page ──
+
+    def page(self, *, after: str = "", before: str = "", limit: int = PAGE_SIZE) -> Page:
+        """The page after one row or before another; the first without either."""
+        backwards = bool(before)
+        sorting = self.sorting.reversed() if backwards else self.sorting
+        start = _read_cursor(before or after)
+        rows, partial, stopped = self._find(sorting, start, limit + 1)
+        more = len(rows) > limit or partial
+        rows = rows[:limit]
+        ahead = stopped if partial else _write_cursor(rows[-1]) if rows and more else ""
+        if backwards:
+            rows = rows[::-1]
+            behind = _write_cursor(rows[-1]) if rows else ""
+            return Page(tuple(pk for pk, _ in rows), before=ahead, after=behind, partial=partial)
+        behind = (_write_cursor(rows[0]) if rows else after) if after else ""
+        return Page(tuple(pk for pk, _ in rows), before=behind, after=ahead, partial=partial)
+
+    def _find(
+        self, sorting: _Sorting, start: tuple[str, int] | None, most: int
+    ) -> tuple[list[tuple[int, str]], bool, str]:
+        began = time.monotonic()
+        found: list[tuple[int, str]] = []
+        stretch = FIRST_STRETCH if self._everything else most
+        asked_planner = False
+        while True:
+            condition, params = sorting.after(start)
+            sql = self._stretch_sql(sorting, condition) + f" ORDER BY {sorting.order} LIMIT %(most)s"
+            values = self.params | params | {"stretch": stretch, "most": most - len(found)}
+            found += self._fetch(sql, values)
+            if len(found) >= most:
+                return found, False, ""
+            end = self._stretch_end(sorting, condition, params, stretch)
+            if end is None:
+                return found, False, ""
+            if not asked_planner:
+                asked_planner = True
+                rows = self._find_all(sorting, end, most - len(found))
+                if rows is not None:
+                    return found + rows, False, ""
+            start = end
+            if time.monotonic() - began > TIME_LIMIT:
+                return found, True, _write_cursor((end[1], end[0]))
+            stretch = min(LAST_STRETCH, stretch * 4)
+
+    def _stretch_end(
+        self, sorting: _Sorting, condition: str, params: Mapping[str, Any], stretch: int
+    ) -> tuple[str, int] | None:
+        """The last row of a full stretch; None where the order ends in it."""
+        sql = (
+            f"SELECT ({sorting.sql})::text, {self.table.key} FROM {self.table.source}"
+            f" WHERE {self.table.scope} AND {condition} ORDER BY {sorting.order} OFFSET %(skip)s LIMIT 1"
+        )
+        rows = self._fetch(sql, self.params | params | {"skip": stretch - 1})
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def _find_all(self, sorting: _Sorting, start: tuple[str, int], most: int) -> list[tuple[int, str]] | None:
+        """Sorted, of all that match further on; None where finding them would cost too much."""
+        condition, params = sorting.after(start)
+        # Neither the order nor the limit is to tempt the planner to walk the order after all.
+        inner = self._rows_sql(f"{self.table.key} AS id, {sorting.sql} AS place", condition) + " OFFSET 0"
+        values = self.params | params | {"most": most}
+        way = " DESC" if sorting.descending else ""
+        sql = f"SELECT id, place::text FROM ({inner}) m ORDER BY m.place{way}, m.id{way} LIMIT %(most)s"
+        return self._fetch_bounded(sql, values)
+
+    # ── Counts and all of it ──
+
+    def total(self) -> Total:
+        """Exact up to COUNT_LIMIT, or as far as a bounded search gets."""
+        limit = COUNT_LIMIT + 1
+        sql = f"SELECT count(*) FROM ({self._rows_sql('1')} LIMIT %(most)s) m"
+        rows = self._fetch_bounded(sql, self.params | {"most": limit})
+        if rows is not None:
+            n = int(rows[0][0])
+            return Total(min(n, COUNT_LIMIT), more=n > COUNT_LIMIT)
+        stretch = self._stretch_sql(self.sorting, "true", select="1")
+        rows = self._fetch(
+            f"SELECT count(*) FROM ({stretch} LIMIT %(most)s) m",
+            self.params | {"stretch": LAST_STRETCH, "most": limit},
+        )
+        return Total(min(int(rows[0][0]), COUNT_LIMIT), more=True)
+
+    def all_ids(self, *, chunk: int = 2_000, most: int | None = None) -> Iterator[list[int]]:
+        """Every row that matches, in order, a chunk at a time; each chunk by a statement of its own."""
+        start, n = None, 0
+        while True:
+            condition, params = self.sorting.after(start)
+            sql = (
+                self._rows_sql(f"{self.table.key}, ({self.sorting.sql})::text", condition)
+                + f" ORDER BY {self.sorting.order} LIMIT %(most)s"
+            )
+            wanted = chunk if most is None else min(chunk, most - n)
+            rows = self._fetch(sql, self.params | params | {"most": wanted}) if wanted > 0 else []
+            if not rows:
+                return
+            yield [pk for pk, _ in rows]
+            n += len(rows)
+            start = (rows[-1][1], rows[-1][0])
+            if len(rows) < wanted:
+                return
+
+    def keep_matching(self, ids: Sequence[int]) -> list[int]:
+        """Those of these ids that are rows of the study and match."""
+        sql = self._rows_sql(self.table.key, f"{self.table.key} = ANY(%(chosen)s)")
+        return [pk for (pk,) in self._fetch(sql, self.params | {"chosen": list(ids)})]
+
+    # ── Statements ──
+
+    def _fetch(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
+        return fetch_rows(sql, **params)
+
+    def _fetch_bounded(self, sql: str, params: Mapping[str, Any]) -> list[Any] | None:
+        """None where the planner thinks it too dear, or is wrong."""
+        plan = fetch_rows(f"EXPLAIN (FORMAT JSON) {sql}", **params)[0][0]
+        plan = json.loads(plan) if isinstance(plan, str) else plan
+        if plan[0]["Plan"]["Total Cost"] > MAX_COST:
+            return None
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [_STATEMENT_TIMEOUT])
+                cursor.execute(sql, params)
+                rows = list(cursor.fetchall())
+                cursor.execute("SELECT set_config('statement_timeout', '0', true)")
+                return rows
+        except OperationalError as error:
+            if "statement timeout" not in str(error):
+                raise
+            return None
+
+
+def _write_cursor(row: tuple[int, str]) -> str:
+    """`key~value`: what stands in the address of the page after this row."""
+    pk, value = row
+    return f"{pk}~{value}"
+
+
+def _read_cursor(text: str) -> tuple[str, int] | None:
+    if not text:
+        return None
+    key, _, value = text.partition("~")
+    if not key.lstrip("-").isdecimal() or len(key) > 19 or "\x00" in value:
+        problem = FieldProblem("after", "There is no such page; begin with the first one.")
+        raise InvalidInput("This page is not there.", problems=[problem])
+    return value, int(key)

@@ -1,0 +1,85 @@
+"""The tables of a study's data as pages: rows that play and link, filters in the address, files of what is filtered."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import Rater
+from annotation.models.people import Role
+from tests.analytics.votes import vote
+from tests.factories import StudyFactory, comparison_task, member, rater
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return StudyFactory(slug="s", preset="cmi-pref", overlap=3)
+
+
+@pytest.fixture
+def page(client, study):
+    """`page(path)`: what a researcher sees."""
+    client.force_login(member(study, Role.RESEARCHER))
+    task = comparison_task(study, "bell")
+    comparison_task(study, "dog")
+    vote(task, choice=1, question="alignment", rater=rater(study), comment="=A is better")
+
+    def get(path: str):
+        return client.get(f"/studies/s/data/{path}")
+
+    return get
+
+
+def test_a_row_shows_what_is_judged_and_plays_it(page, study):
+    task = study.tasks.get(external_id="bell")
+    answer = page("tasks/?text=bell").text
+    assert "Prompt of bell" in answer
+    assert f"/api/v1/studies/s/tasks/{task.pk}/clips/" in answer
+    assert f'href="/studies/s/items/{task.item_version.item_id}/"' in answer
+    assert "Prompt of dog" not in answer
+    assert "Remove the filter" in answer
+
+
+def test_judgments_say_who_answered_what(page):
+    answer = page("judgments/").text
+    assert Rater.objects.get().pseudonym in answer
+    assert "A = system-1" in answer
+    assert "=A is better" in answer
+
+
+@pytest.mark.parametrize("table", ["items", "tasks", "judgments"])
+def test_a_page_takes_a_bounded_number_of_queries(page, study, table, django_assert_max_num_queries):
+    page(f"{table}/")
+    with django_assert_max_num_queries(42):
+        assert page(f"{table}/").status_code == 200
+
+
+def test_filters_that_make_no_sense_are_said_beside_the_table(page):
+    answer = page("tasks/?disagreement.min=much&kind=strange")
+    assert answer.status_code == 200
+    assert "is no number" in answer.text
+    assert "There is no “strange”" in answer.text
+
+
+def test_the_file_has_what_is_filtered_and_no_formulas(page):
+    answer = page("judgments/file.csv?columns=name,rater,comment")
+    lines = b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()
+    assert lines[0] == "id,name,rater,comment"
+    assert lines[1].endswith(",'=A is better")
+    assert len(lines) == 2
+    nothing = b"".join(page("judgments/file.csv?comment=whale").streaming_content)
+    assert nothing.decode("utf-8-sig").count("\n") == 1
+
+
+def test_rows_are_counted_beside_the_page(page):
+    assert page("tasks/count/").text == "2 tasks"
+    assert page("judgments/count/?status=excluded").text == "0 judgments"
+
+
+def test_empty_tables_say_what_will_be_here(client):
+    study = StudyFactory(slug="empty")
+    client.force_login(member(study, Role.RESEARCHER))
+    assert "Import items" in client.get("/studies/empty/data/").text
+    assert "Invite raters" in client.get("/studies/empty/data/judgments/").text
+    assert client.get("/studies/empty/data/nothing/").status_code == 404
