@@ -135,6 +135,7 @@ study = [
     path("invitations/<int:invitation_id>/revoke/", member_views.revoke_invitation, name="revoke_invitation"),
     path("report/", reports_views.report, name="report"),
     path("report/<slug:key>.<slug:extension>", reports_views.report_file, name="report_file"),
+    path("skipped/", study_views.skipped, name="skipped"),
     path("raters/<str:pseudonym>/", rater_views.rater, name="rater"),
     path("raters/<str:pseudonym>/withdraw/", rater_views.withdraw_rater, name="withdraw_rater"),
     path("raters/<str:pseudonym>/judgments/", rater_views.rater_judgments, name="rater_judgments"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import get_language
@@ -12,6 +13,9 @@ from annotation.models import Assignment, Rater, Study
 from annotation.protocols.schema import Protocol
 from annotation.raters.withdrawal import without_withdrawn
 from annotation.studies.protocols import load_protocol
+
+SKIPS_PER_PAGE = 20
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,21 @@ def skips() -> QuerySet[Assignment]:
     """Skipped assignments, without those of raters who have withdrawn."""
     rows = Assignment.objects.filter(state=Assignment.State.SKIPPED)
     return without_withdrawn(rows.select_related("rater__user", "task__item_version__item"))
+
+
+def skips_of(study: Study) -> QuerySet[Assignment]:
+    """Of a study: looked for by the raters who skipped anything."""
+    return skips().filter(rater__in=Rater.objects.filter(study=study, n_skips__gt=0))
+
+
+def skip_page(rows: QuerySet[Assignment], *, before: int) -> tuple[list[ReadableSkip], int | None]:
+    """The newest first, and the `before` of the next page: microseconds since 1970; 0 for the newest."""
+    if before:
+        rows = rows.filter(closed_at__lt=_EPOCH + timedelta(microseconds=min(before, 10**17)))
+    page = list(rows.order_by("-closed_at", "-pk")[: SKIPS_PER_PAGE + 1])
+    last = page[SKIPS_PER_PAGE - 1].closed_at if len(page) > SKIPS_PER_PAGE else None
+    next_before = None if last is None else (last - _EPOCH) // timedelta(microseconds=1)
+    return readable_skips(page[:SKIPS_PER_PAGE]), next_before
 
 
 def readable_skips(assignments: Iterable[Assignment]) -> list[ReadableSkip]:

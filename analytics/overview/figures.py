@@ -18,6 +18,7 @@ from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.value_counts import CountRow, PairVotes, SystemRatings, histogram
 from analytics.models import AgreementFigure, StudyFigure
+from analytics.overview.course import course_json
 from analytics.reports.agreement import question_agreement
 from analytics.statistics.ranking.comparisons import OUTCOMES, code_names, count_comparisons
 from analytics.statistics.ranking.ranking import WALD, RankingSettings, rank_systems
@@ -194,7 +195,8 @@ def stopping_from_json(stored: Mapping[str, Any]) -> StoppedEarly | None:
 def scan_study(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
     """Agreement by question key, and the overview: questions in the order asked, codes, judgments wanted."""
     agreement, questions, stopped = {}, [], stopped_early(study)
-    for question in measured_questions(study):
+    measured = measured_questions(study)
+    for question in measured:
         counted = value_counts.unit_counts(question)
         agreement[question.key] = question_agreement(question, counted, level=question.level).as_json()
         questions.append(_scan_question(question, counted.rows))
@@ -203,6 +205,7 @@ def scan_study(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
         "codes": list(value_counts.code_counts(study).items()),
         "judgments_wanted": value_counts.judgments_wanted(study),
         "stopping": None if stopped is None else asdict(stopped),
+        "course": course_json(study, measured),
         **known_answer_trials.trials_json(study),
     }
     return agreement, overview
@@ -232,11 +235,11 @@ WITH horizon AS (
         (SELECT max(j.id) FROM annotation_judgment j WHERE j.study_id = s.id),
         (SELECT max(a.id) FROM annotation_auditevent a WHERE a.study_id = s.id),
         (SELECT w.n_asked FROM annotation_stoppingsweep w WHERE w.study_id = s.id),
-        r.judgments, r.surplus, r.moments, e.n, e.last
+        r.judgments, r.surplus, r.skips, r.moments, e.n, e.last
     )::text) AS digest
     FROM annotation_study s
     LEFT JOIN (
-        SELECT study_id, sum(n_judgments) AS judgments, sum(n_surplus) AS surplus,
+        SELECT study_id, sum(n_judgments) AS judgments, sum(n_surplus) AS surplus, sum(n_skips) AS skips,
                sum(extract(epoch FROM last_judgment_at)) AS moments
         FROM annotation_rater GROUP BY study_id
     ) AS r ON r.study_id = s.id

@@ -13,6 +13,7 @@ from analytics.data import known_answer_trials
 from analytics.data.known_answer_trials import AbxReport, Discrimination
 from analytics.data.value_counts import HistogramBar
 from analytics.overview import figures
+from analytics.overview.course import Course, course_from_json
 from analytics.overview.figures import StoppedEarly, SystemMean, SystemWins
 from analytics.statistics.raters.screening import ScreenedListener
 from annotation.models import Rater, Study
@@ -47,6 +48,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class RaterRow:
+    """`name`: the account behind the pseudonym, for those who run the study; empty where there is none."""
+
     pseudonym: str
     origin: str
     state: str
@@ -56,6 +59,7 @@ class RaterRow:
     last_judgment_at: datetime | None
     screened: ScreenedListener | None
     discriminates: Discrimination | None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ class StudyOverview:
     computed_at: datetime | None
     abx: AbxReport | None = None
     stopped_early: StoppedEarly | None = None
+    course: Course | None = None
 
     @property
     def has_trials(self) -> bool:
@@ -118,6 +123,7 @@ def study_overview(study: Study, *, raters_after: str = "") -> StudyOverview:
         computed_at=current.computed_at,
         abx=abx,
         stopped_early=figures.stopping_from_json(current.overview),
+        course=course_from_json(current.overview),
     )
 
 
@@ -132,11 +138,12 @@ def rater_page(
     raters = Rater.objects.filter(study=study, pseudonym__gt=after).order_by("pseudonym")
     rows = tuple(
         RaterRow(
-            **row,
+            **{column: row[column] for column in _RATER_COLUMNS},
+            name=row["user__name"] or row["user__email"] or "",
             screened=listeners.get(row["pseudonym"]),
             discriminates=discriminations.get(row["pseudonym"]),
         )
-        for row in raters.values(*_RATER_COLUMNS)[: RATERS_PER_PAGE + 1]
+        for row in raters.values(*_RATER_COLUMNS, "user__name", "user__email")[: RATERS_PER_PAGE + 1]
     )
     next_after = rows[RATERS_PER_PAGE - 1].pseudonym if len(rows) > RATERS_PER_PAGE else None
     return RaterPage(rows[:RATERS_PER_PAGE], next_after)

@@ -66,7 +66,10 @@ class SystemRow:
 
 
 def question_cards(overview: StudyOverview, protocol: Protocol) -> list[dict[str, Any]]:
-    return [_question_card(question, protocol.question(question.key)) for question in overview.questions]
+    return [
+        _question_card(question, protocol.question(question.key), n_judgments=overview.progress.judgments)
+        for question in overview.questions
+    ]
 
 
 def code_bars(overview: StudyOverview, protocol: Protocol) -> list[Bar]:
@@ -74,6 +77,16 @@ def code_bars(overview: StudyOverview, protocol: Protocol) -> list[Bar]:
     titles = {code.key: in_language(code.title) for code in protocol.codes}
     rows = ((f"{code} · {titles[code]}" if code in titles else code, n) for code, n in overview.codes)
     return [replace(bar, share=None) for bar in _bars(rows)]
+
+
+def skip_bars(overview: StudyOverview, protocol: Protocol) -> list[tuple[str, Bar]]:
+    """The most frequent reason first, each with its key for a link."""
+    course = overview.course
+    if course is None:
+        return []
+    titles = {reason.key: in_language(reason.title) for reason in protocol.skip_reasons}
+    rows = [(titles.get(key, key) or _("no reason given"), n) for key, n in course.skips]
+    return list(zip([key for key, _n in course.skips], _bars(rows), strict=True))
 
 
 def stopped_early(overview: StudyOverview, protocol: Protocol) -> dict[str, Any] | None:
@@ -88,8 +101,11 @@ def stopped_early(overview: StudyOverview, protocol: Protocol) -> dict[str, Any]
     return {"figure": figure, "title": title, "by_votes": list(_bars(counts))}
 
 
-def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> dict[str, Any]:
+def _question_card(
+    question: QuestionOverview, spec: QuestionSpec | None, *, n_judgments: int
+) -> dict[str, Any]:
     result = question.agreement
+    asked_once = spec is not None and not spec.per_candidate
     # Which candidate of a comparison is stored first is arbitrary: what leads must not depend on it.
     leading = result.get("symmetric", result)
     ci = None if leading["ci95"] is None else (leading["ci95"][0], leading["ci95"][1])
@@ -108,6 +124,9 @@ def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> dic
         "units": result["units"],
         "pairable_units": result["pairable_units"],
         "ratings": result["ratings"],
+        # So that the number of ratings and that of judgments are one story.
+        "unanswered": max(0, n_judgments - result["ratings"]) if asked_once else 0,
+        "judgments": n_judgments,
         "raters": _rater_count_text(result),
         "first_votes": result.get("first_votes"),
         "versions_left_out": ", ".join(map(str, result["protocol_versions_left_out"])),

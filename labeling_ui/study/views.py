@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from analytics.judgments.skips import skip_page, skip_titles, skips_of
 from analytics.overview.study import Progress, StudyOverview, study_overview
 from annotation import access
 from annotation.csv_escaping import csv_lines
@@ -29,8 +30,15 @@ from annotation.rating.rules import hints
 from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages
-from labeling_ui.page_responses import action, button, live_page, render_page_or_part
-from labeling_ui.study import page_data
+from labeling_ui.page_responses import (
+    action,
+    button,
+    fresh_page,
+    live_page,
+    page_cursor,
+    render_page_or_part,
+)
+from labeling_ui.study import attention, page_data
 from labeling_ui.study.page_data import Situation, next_step
 
 # Figures follow an import within a minute. A page that has not seen them by now shows what there is.
@@ -63,6 +71,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "questions": page_data.question_cards(overview, protocol),
         "stopped_early": page_data.stopped_early(overview, protocol),
         "codes": page_data.code_bars(overview, protocol),
+        "skips": page_data.skip_bars(overview, protocol),
+        "matters": attention.matters(study, overview, jobs, reader=request.user),
+        "disputed": attention.disputed_lines(overview.course, protocol),
+        "curve": attention.curve(overview.course, overview.progress),
+        "finish": attention.finish_sentence(study, overview.course, overview.progress),
         "jobs": jobs,
         "hints_withheld": None if hint_rule is None else f"{100 * hint_rule.withheld:g}",  # in per cent
         "pending": pending,
@@ -70,6 +83,25 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "look_again": 5 if pending else 20 if study.state == Study.State.RUNNING else None,
     }
     return render(request, "labeling_ui/study/study.html", context)
+
+
+@fresh_page
+def skipped(request: HttpRequest, slug: str) -> HttpResponse:
+    """Skipped tasks with their reasons and comments, the newest first; of one reason with ?reason=."""
+    study = access.managed_study(request.user, slug)
+    reason, before = request.GET.get("reason"), page_cursor(request, "before")
+    page, next_before = skip_page(
+        skips_of(study) if reason is None else skips_of(study).filter(skip_reason=reason[:40]), before=before
+    )
+    titles = skip_titles(load_protocol(study.protocol_version_id).spec)
+    context = {
+        "study": study,
+        "skips": page,
+        "next_before": next_before,
+        "reason": reason,
+        "reason_title": titles.get(reason or "", reason),
+    }
+    return render(request, "labeling_ui/study/skipped.html", context)
 
 
 @action
