@@ -201,6 +201,12 @@ ROWS = [
     Row("api_member", "patch", ADMINS, body=lambda w: {"role": "annotator"}),
     Row("api_member", "delete", ADMINS, 204),
     Row("api_invitations", "post", MANAGERS, 201, body=lambda w: {"role": "annotator"}),
+    Row(
+        "api_invitations_by_mail",
+        "post",
+        MANAGERS,
+        body=lambda w: {"role": "annotator", "emails": ["new@example.org"]},
+    ),
     Row("api_invitation", "delete", MANAGERS, 204),
     Row(
         "api_exclusions",
