@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from annotation.access import accounts
+from annotation.access import accounts, tokens, two_factor
 from annotation.access.sign_in import client_address
 from labeling_ui.account.profile_forms import AddressForm, LostPasswordForm, ProfileForm
 from labeling_ui.domain_errors import errors_in_form
@@ -30,7 +30,13 @@ def profile(request: HttpRequest) -> HttpResponse:
             translation.activate(request.user.language)  # of the sentence below
         messages.success(request, _("Your profile is saved."))
         return redirect("profile")
-    return render(request, "labeling_ui/account/profile.html", {"form": form})
+    context = {
+        "form": form,
+        "has_second_factor": two_factor.has_second_factor(request.user),
+        "providers": two_factor.sign_on_providers(request.user),
+        "n_tokens": tokens.active_tokens(request.user).count(),
+    }
+    return render(request, "labeling_ui/account/profile.html", context)
 
 
 @login_required

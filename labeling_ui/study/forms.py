@@ -123,26 +123,30 @@ class InvitationForm(forms.Form):
         required=False,
         max_length=10_000,
         widget=forms.Textarea({"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-        help_text=_(
-            "One or several, separated by commas or lines. Each gets a mail with a link of its own. Leave it empty for "
-            "a link to copy."
-        ),
+        help_text=_("One or several, separated by commas or lines. Each gets a mail with a link of its own."),
     )
     label = forms.CharField(
-        label=_("Label"),
+        label=_("Label, for yourselves"),
         required=False,
         max_length=100,
-        help_text=_("Only you and those who run the study with you see it, such as “second cohort”."),
+        widget=forms.TextInput({"placeholder": _("second cohort"), "autocomplete": "off"}),
     )
-    max_uses = forms.IntegerField(
-        label=_("People who may use a link to copy"), initial=1, min_value=1, max_value=10_000
-    )
+    max_uses = forms.IntegerField(label=_("Uses of a copied link"), initial=1, min_value=1, max_value=10_000)
     days = forms.IntegerField(label=_("Days it stays open"), initial=14, min_value=1, max_value=365)
 
     def __init__(self, *args: Any, grants_any_role: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         roles = Role if grants_any_role else RATING_ROLES
         self.fields["role"].choices = [(role, ROLE_LABELS[role]) for role in roles]
+
+    def clean(self) -> dict[str, Any]:
+        """Which of the two buttons was pressed decides; without one, whether there are addresses."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if "link" in self.data:
+            cleaned["emails"] = []
+        elif "send" in self.data and not cleaned.get("emails") and "emails" not in self.errors:
+            self.add_error("emails", _("Enter an address, or create a link to copy."))
+        return cleaned
 
     def clean_emails(self) -> list[str]:
         """Addresses as people paste them: also `Ada Lovelace <ada@example.org>`."""

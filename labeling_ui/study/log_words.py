@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -100,7 +101,9 @@ class LogLine:
     who: str | None
     action: str
     what: str | Promise
-    about: str
+    about: str | Promise
+    # Of the page about it, where there is one.
+    href: str
     study: str | None
     details: list[tuple[str, str]]
 
@@ -116,7 +119,7 @@ def log_lines(events: Iterable[AuditEvent]) -> Iterator[LogLine]:
             event.actor_name,  # type: ignore[attr-defined]
             event.action,
             ACTION_TITLES.get(event.action, event.action),
-            names.get((event.study_id, event.subject), event.subject),
+            *_subject(event, names),
             event.study_slug,  # type: ignore[attr-defined]
             list(_details(event.data)),
         )
@@ -137,19 +140,48 @@ def _account_names(events: list[AuditEvent]) -> dict[tuple[int | None, str], str
     return {place: names[place[1]] for place in places}
 
 
+def _subject(event: AuditEvent, names: Mapping[tuple[int | None, str], str]) -> tuple[str | Promise, str]:
+    """What an event is about, and the address of its page."""
+    slug = event.study_slug  # type: ignore[attr-defined]
+    if match := re.fullmatch(r"job ([0-9a-f-]{36})", event.subject):
+        return _("Job"), reverse("job", args=[match[1]])
+    if slug and (match := re.fullmatch(r"item (\d+)", event.subject)):
+        return event.subject, reverse("item_history", args=[slug, int(match[1])])
+    return names.get((event.study_id, event.subject), event.subject), ""
+
+
 def _details(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The first few of what an event holds; all of it is in the file."""
     if {"before", "after"} <= data.keys():
         yield "", f"{_short(data['before'])} → {_short(data['after'])}"
         data = {name: value for name, value in data.items() if name not in ("before", "after")}
     for name, value in list(data.items())[:_DETAILS]:
-        if value in (None, "", [], {}):
-            continue
-        is_change = isinstance(value, list) and len(value) == 2 and not isinstance(value[0], int)
-        text = " → ".join(_short(each) for each in value) if is_change else _short(value)
-        yield name.replace("_", " "), text
+        if value not in (None, "", [], {}):
+            yield name.replace("_", " "), _change(value) if _is_change(value) else _short(value)
+
+
+def _is_change(value: Any) -> bool:
+    """Services record a change as a list of what was and what is."""
+    return isinstance(value, list) and len(value) == 2 and not isinstance(value[0], int)
+
+
+def _change(pair: list[Any]) -> str:
+    before, after = pair
+    if isinstance(before, dict) and isinstance(after, dict):
+        changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        return _short({name: _change([before.get(name), after.get(name)]) for name in changed})
+    return f"{_short(before)} → {_short(after)}"
 
 
 def _short(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if value in (None, "", [], {}):
+        return "–"
+    if isinstance(value, dict):
+        text = ", ".join(
+            f"{name} {_change(each) if _is_change(each) else _short(each)}" for name, each in value.items()
+        )
+    elif isinstance(value, list) and len(value) > 5:
+        text = f"{len(value)}"
+    else:
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= _DETAIL_LENGTH else f"{text[:_DETAIL_LENGTH]}…"
