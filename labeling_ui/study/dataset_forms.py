@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from analytics.datasets.formats.contract import (
     GROUP_KINDS,
     MOST_SEED,
     VOTE_ORIGINS,
+    TrainingFormat,
     TrainingSetOptions,
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
@@ -109,6 +111,22 @@ SPLIT_GROUP_LABELS = {"prompt": _("Prompts and lyrics"), "question": _("Question
 DEFAULTS = TrainingSetOptions(format="soft-preferences")
 
 
+# Choices beside the main ones, each with whether a format has a use for it.
+_FINER: Mapping[str, Callable[[TrainingFormat], bool]] = {
+    "ties": lambda one: bool(one.ties),
+    "rows": lambda one: bool(one.aggregates),
+    "weights": lambda one: one.weighs,
+    "confidence": lambda one: one.weighs,
+    "margin": lambda one: one.margins,
+    "hold_out_systems": lambda one: True,
+}
+
+
+def _used(formats: Iterable[str]) -> set[str]:
+    offered = [TRAINING_FORMATS[key] for key in formats]
+    return {name for name, uses in _FINER.items() if any(map(uses, offered))}
+
+
 class TrainingSetForm(forms.Form):
     format = forms.ChoiceField(
         label=_("Format"),
@@ -202,15 +220,23 @@ class TrainingSetForm(forms.Form):
     )
     audio = forms.BooleanField(label=_("With the sounds themselves"), required=False)
 
+    def __init__(self, *args: Any, formats: Sequence[str], **kwargs: Any) -> None:
+        """`formats`: those that the study's questions fit."""
+        super().__init__(*args, **kwargs)
+        for name in _FINER.keys() - _used(formats):
+            del self.fields[name]
+        field = self.fields["format"]
+        field.choices = [(key, TRAINING_SET_FORMAT_LABELS.get(key, key)) for key in formats]
+        if DEFAULTS.format not in formats:
+            field.initial = "mos" if "mos" in formats else formats[0]
+
     @property
     def numbers(self) -> list[forms.BoundField]:
         return [self[name] for name in ("min_votes", "ratios", "seed")]
 
     @property
     def finer(self) -> list[forms.BoundField]:
-        return [
-            self[name] for name in ("ties", "rows", "weights", "confidence", "margin", "hold_out_systems")
-        ]
+        return [self[name] for name in _FINER if name in self.fields]
 
     def clean_ratios(self) -> tuple[float, ...]:
         try:

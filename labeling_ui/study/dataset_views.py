@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from analytics.data.questions import measured_questions
 from analytics.datasets import exports as datasets_exports
 from analytics.datasets import releases as service
 from analytics.datasets import training_sets as training_sets_service
@@ -113,9 +112,8 @@ _CELL_CHARACTERS = 60
 def training_sets(request: HttpRequest, slug: str) -> HttpResponse:
     """A form with two buttons: one tries what is asked for, one makes it."""
     study = access.managed_study(request.user, slug)
-    compares = any(question.is_preference for question in measured_questions(study))
     data = request.POST if request.method == "POST" else None
-    form = TrainingSetForm(data, initial={} if compares else {"format": "mos"})
+    form = TrainingSetForm(data, formats=training_sets_service.formats_of(study))
     context: dict[str, Any] = {"study": study, "form": form}
     if form.is_valid():
         try:

@@ -110,6 +110,15 @@ _ALL = (
 TRAINING_FORMATS: Mapping[str, TrainingFormat] = {one.key: one for one in _ALL}
 
 
+def fitting_formats(questions: Sequence[Question]) -> list[str]:
+    """The formats that have a place for one of these questions at least, in the order in which they are offered."""
+    return [one.key for one in _ALL if any(_takes(one, question) for question in questions)]
+
+
+def _takes(chosen: TrainingFormat, question: Question) -> bool:
+    return question.is_preference == (chosen.learns == "preference") and not chosen.refusal(question)
+
+
 def check_options(
     options: TrainingSetOptions, questions: Sequence[Question]
 ) -> tuple[TrainingFormat, tuple[Question, ...]]:

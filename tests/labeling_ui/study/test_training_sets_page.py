@@ -6,7 +6,7 @@ from django.urls import reverse
 from annotation.models import Job
 from labeling_ui.study.dataset_forms import TrainingSetForm
 from tests.analytics.votes import vote
-from tests.factories import StudyFactory, rating_task
+from tests.factories import StudyFactory, member, rating_task
 
 pytestmark = pytest.mark.django_db
 
@@ -40,18 +40,37 @@ def test_making_one_leads_to_its_job(signed_in, researcher, study):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"format": "arena"}, "asks no preference question"),
+        ({"format": "arena"}, "Select a valid choice"),
         ({"ratios": "0:1:1"}, "train:dev:test"),
         ({"ratios": "lots"}, "as in 8:1:1"),
         ({"ratios": "8:nan:1"}, "from 0 to a million"),
         ({"ratios": "8:inf:1"}, "from 0 to a million"),
         ({"ratios": "8:1"}, "three numbers"),
-        ({"weights": "agreement"}, "mos has no weights"),
     ],
 )
 def test_what_does_not_go_together_is_told_and_starts_nothing(signed_in, study, wrong, told):
     assert told in signed_in.post(page(study), {**ASKED, **wrong}).text
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "offered", "finer"),
+    [
+        ("orca", ["orca", "mos"], ["hold_out_systems"]),
+        (
+            "cmi-pref",
+            ["trl-preference", "trl-unpaired", "soft-preferences", "cmi-pref", "arena"],
+            ["ties", "margin"],
+        ),
+    ],
+)
+def test_only_what_fits_the_questions_is_offered(signed_in, preset, offered, finer):
+    study = StudyFactory(preset=preset)
+    signed_in.force_login(member(study, "admin"))
+    form = signed_in.get(page(study)).context["form"]
+    assert [key for key, _ in form.fields["format"].choices] == offered
+    assert set(finer) <= {field.name for field in form.finer}
+    assert ("weights" in form.fields) is (preset == "cmi-pref")
 
 
 def test_a_study_without_votes_says_so(signed_in, study):
