@@ -186,6 +186,7 @@ urlpatterns = [
     path("review-cases/<int:case_id>/leave/", review_views.leave_case, name="leave_case"),
     path("review-cases/<int:case_id>/drafts/<slug:field>/", review_views.case_drafts, name="case_drafts"),
     path("uploads/<uuid:upload_id>/", import_views.upload, name="upload"),
+    path("uploads/<uuid:upload_id>/sound/", import_views.upload_sound, name="upload_sound"),
     path("learned-models/<int:model_id>/", training_views.learned_model, name="learned_model"),
     path("learned-models/<int:model_id>/record.json", training_views.learned_record, name="learned_record"),
     path("learned-models/<int:model_id>/cancel/", training_views.cancel_training, name="cancel_training"),

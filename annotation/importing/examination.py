@@ -6,15 +6,18 @@ It reads a bounded part and changes nothing; a dry run reads everything and deco
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import islice
 from pathlib import Path
 
+from annotation.importing import mushra
 from annotation.importing.formats import FORMATS
 from annotation.importing.formats.folders import source_folder
+from annotation.importing.formats.pairing import ALL
 from annotation.importing.formats.reading_options import DETECT, ReadingOptions
 from annotation.importing.formats.source_files import is_audio_file, walk_files
 from annotation.importing.records import Note, RowProblem, TaskRecord, validate_record
+from annotation.importing.staging import storable_text
 from annotation.protocols import Protocol
 
 MAX_ENTRIES = 5000
@@ -41,13 +44,6 @@ class Examination:
     unnamed_sounds: tuple[str, ...] = ()
     n_unnamed_sounds: int = 0
 
-    @property
-    def every_system_has_every_item(self) -> bool:
-        """Whether items times systems is how many clips there are: only then can the three numbers be multiplied."""
-        return self._n_clips == self.n_items * self.n_systems
-
-    _n_clips: int = 0
-
 
 def examine(
     format: str,
@@ -64,38 +60,40 @@ def examine(
     entries = format_.read(source, protocol, column_map, **options)
     tasks: dict[str, TaskRecord | None] = {}
     problems: list[RowProblem] = []
-    items, systems, clips, sounds = set[str](), set[str](), set[tuple[str, str, str]](), set[Path]()
+    items, systems, sounds = set[str](), set[str](), set[Path]()
     n_judgments = n_entries = 0
     for entry in islice(entries, max_entries):
         n_entries += 1
         if isinstance(entry, RowProblem):
             problems.append(entry)
-        elif not isinstance(entry, Note):
-            problems += validate_record(entry)
+        elif isinstance(entry, Note):
+            continue
+        elif found := [*validate_record(entry), *mushra.trial_problems(entry, protocol)]:
+            problems += found
+        else:
             n_shown = len(tasks)
             tasks.setdefault(entry.external_id, entry if n_shown < MAX_TASKS_SHOWN else None)
             items.add(entry.item.external_id)
             systems |= {candidate.system for candidate in entry.candidates}
-            clips |= {
-                (entry.item.external_id, candidate.system, str(candidate.audio or candidate.text))
-                for candidate in entry.candidates
-            }
             sounds |= {sound for _, sound in entry.audio() if isinstance(sound, Path)}
             n_judgments += len(entry.judgments)
     complete = n_entries < max_entries
-    unnamed = _unnamed_sounds(source, sounds) if complete and not problems else []
+    # A sample, or a baseline, leaves clips out that rows name.
+    every_clip = how.pairing.kind == ALL
+    unnamed = _unnamed_sounds(source, sounds) if complete and every_clip and not problems else []
     return Examination(
         n_tasks=len(tasks),
         n_items=len(items),
         n_systems=len(systems),
         n_judgments=n_judgments,
         tasks=tuple(task for task in tasks.values() if task is not None),
-        problems=tuple(problems[:MAX_PROBLEMS_SHOWN]),
+        problems=tuple(
+            RowProblem(*map(storable_text, astuple(problem))) for problem in problems[:MAX_PROBLEMS_SHOWN]
+        ),
         n_problems=len(problems),
         complete=complete,
         unnamed_sounds=tuple(unnamed[:MAX_UNNAMED_SHOWN]),
         n_unnamed_sounds=len(unnamed),
-        _n_clips=len(clips),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -14,6 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from annotation.importing.formats import FORMATS
+from annotation.importing.formats.clip_tables import has_clip_per_row
 from annotation.importing.formats.columns import (
     ANSWER_FIELDS,
     CANDIDATE_FIELDS,
@@ -21,8 +22,17 @@ from annotation.importing.formats.columns import (
     LETTERED_FIELDS,
     candidate_letters,
 )
-from annotation.importing.formats.detection import TablePreview
-from annotation.importing.options import NewStudy
+from annotation.importing.formats.detection import ClipDesign, TablePreview
+from annotation.importing.formats.dialects import ENCODINGS, SEPARATOR_NAMES
+from annotation.importing.formats.pairing import (
+    ALL,
+    ALL_PAIRS,
+    BASELINE,
+    MAX_SAMPLE,
+    SAMPLE,
+    Pairing,
+)
+from annotation.importing.options import DEFAULT_OVERLAP, MAX_OVERLAP, NewStudy
 from annotation.models import Study
 from annotation.protocols import Protocol, preset, preset_keys
 
@@ -67,6 +77,28 @@ COLUMN_HELP: dict[str, Promise] = {
     "codes": _("Feedback codes, separated by blanks."),
     "comment": _("The rater's remark."),
 }
+FIELD_TITLES: dict[str, Promise] = {
+    "item_id": _("Id of the prompt or item"),
+    "prompt": _("Prompt"),
+    "lyrics": _("Lyrics"),
+    "question_text": _("Question"),
+    "reference": _("Reference answer"),
+    "rationale": _("Rationale"),
+    "transcript": _("Transcript"),
+    "system": _("System"),
+    "answer": _("Text of the candidate"),
+    "audio": _("Sound file"),
+    "item_audio": _("Recording"),
+    "reference_audio": _("Reference clip"),
+    "take": _("Take"),
+    "rater_id": _("Rater"),
+    "question": _("Key of the question answered"),
+    "candidate": _("Letter of the candidate rated"),
+    "value": _("Answer"),
+    "confidence": _("Confidence"),
+    "codes": _("Feedback codes"),
+    "comment": _("Comment"),
+}
 CANDIDATE_LETTER = re.compile(r"_[a-z]\Z")
 
 
@@ -91,10 +123,30 @@ def import_fields(protocol: Protocol) -> list[str]:
     return [name for name in FIELDS if name not in unused]
 
 
-def import_field_help(protocol: Protocol) -> Iterator[tuple[str, Promise, bool]]:
+def offered_fields(protocol: Protocol, *, clip_per_row: bool) -> list[str]:
+    """What a column can be mapped to: where candidates have letters, a row may also name one of them alone."""
+    named = import_fields(protocol)
+    if not candidate_letters(protocol):
+        return named
+    judged = "answer" if protocol.candidate == "text" else "audio"
+    alone = ["system", judged, "take"]
+    lettered = [name for name in named if name in LETTERED_FIELDS]
+    others = [name for name in named if name not in LETTERED_FIELDS]
+    first = 1 + others.index("item_id")
+    several = [alone, lettered] if clip_per_row else [lettered, alone]
+    return [*others[:first], *chain(*several), *others[first:]]
+
+
+def import_field_help(
+    protocol: Protocol, *, clip_per_row: bool = False
+) -> Iterator[tuple[str, Promise, bool]]:
     """Field, what it means, and whether it is part of an answer rather than of the task."""
     last = candidate_letters(protocol)[-1:]
-    for name in import_fields(protocol):
+    names = import_fields(protocol)
+    if clip_per_row and last:
+        offered = offered_fields(protocol, clip_per_row=True)
+        names = [name for name in offered if name not in (*LETTERED_FIELDS, *ANSWER_FIELDS)]
+    for name in names:
         stem = CANDIDATE_LETTER.sub("", name)
         if name in LETTERED_FIELDS and len(candidate_letters(protocol)) > 2:
             if name.endswith("_a"):
@@ -106,6 +158,15 @@ def import_field_help(protocol: Protocol) -> Iterator[tuple[str, Promise, bool]]
 IGNORED_COLUMN = "-"
 STRATUM_COLUMN = "stratum"
 IMPORT_OPTIONS = ("dry_run", "skip_bad_rows", "archive")
+# Sent where the page shows the choice: an empty checkbox sends nothing.
+ARCHIVE_ASKED = "archive_asked"
+MAX_EXAMPLES = 3
+SEPARATOR_LABELS: dict[str, Promise] = {
+    "comma": _("commas"),
+    "semicolon": _("semicolons"),
+    "tab": _("tabs"),
+    "bar": _("vertical bars"),
+}
 # What `peek` found a column to hold, in words.
 COLUMN_TYPE_LABELS: dict[str, Promise] = {
     "whole number": _("whole numbers"),
@@ -121,17 +182,38 @@ COLUMN_TYPE_LABELS: dict[str, Promise] = {
 
 
 class ReadingForm(forms.Form):
-    """How to read the files; sent by itself, so that the page can be drawn anew."""
+    """How to read the files, and by which protocol: the page is drawn anew with it."""
 
     format = forms.ChoiceField(label=_("Format"))
+    encoding = forms.ChoiceField(
+        label=_("Encoding"), required=False, choices=[("", _("Detect")), *ENCODINGS.items()]
+    )
+    separator = forms.ChoiceField(
+        label=_("Cells are separated by"),
+        required=False,
+        choices=[("", _("Detect")), *((name, SEPARATOR_LABELS[name]) for name in SEPARATOR_NAMES)],
+    )
+    sheet = forms.ChoiceField(label=_("Sheet"), required=False)
     preset = forms.ChoiceField(label=_("What raters are asked"), required=False)
 
-    def __init__(self, *args: Any, study: Study | None, preset_key: str, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        study: Study | None,
+        preset_key: str,
+        reading_options: Collection[str] = (),
+        sheets: Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         fitting = [key for key, one in FORMATS.items() if study is None or one.protocol in ("", preset_key)]
         self.fields["format"].choices = [
             (key, IMPORT_FORMAT_LABELS.get(key, FORMATS[key].title)) for key in fitting
         ]
+        self.fields["sheet"].choices = [(name, name) for name in sheets]
+        for name in ("encoding", "separator", "sheet"):
+            if name not in reading_options or (name == "sheet" and len(sheets) < 2):
+                del self.fields[name]
         if study is None:
             language = get_language() or "en"
             self.fields["preset"].choices = [
@@ -141,14 +223,65 @@ class ReadingForm(forms.Form):
         else:
             del self.fields["preset"]
 
+    @property
+    def ways(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("format", "encoding", "separator", "sheet") if name in self.fields]
+
+
+class PairingForm(forms.Form):
+    """Which comparisons single clips make."""
+
+    pairing = forms.ChoiceField(
+        label=_("Comparisons"),
+        widget=forms.RadioSelect,
+        choices=[
+            (ALL, _("All pairs of systems")),
+            (BASELINE, _("Every system against a baseline")),
+            (SAMPLE, _("A balanced sample")),
+        ],
+        required=False,
+    )
+    baseline = forms.ChoiceField(label=_("Baseline"), required=False)
+    per_prompt = forms.IntegerField(
+        label=_("Pairs per prompt"), min_value=1, max_value=MAX_SAMPLE, required=False
+    )
+
+    def __init__(self, *args: Any, design: ClipDesign, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._design = design
+        self.fields["baseline"].choices = [(name, name) for name in design.systems]
+        self.fields["pairing"].initial, self.fields["per_prompt"].initial = ALL, 1
+
+    def chosen(self) -> Pairing:
+        """What the form says, or its defaults where it says nothing that can be used."""
+        given = self.cleaned_data if self.is_bound and self.is_valid() else {}
+        kind = given.get("pairing") or ALL
+        baseline = given.get("baseline") or next(iter(self._design.systems), "")
+        if kind == BASELINE and baseline:
+            return Pairing(BASELINE, baseline=baseline)
+        return Pairing(SAMPLE, n=given.get("per_prompt") or 1) if kind == SAMPLE else ALL_PAIRS
+
+    def ways(self) -> Iterator[tuple[Any, forms.BoundField | None, int]]:
+        """Each way with the control that it has and how many comparisons it makes."""
+        chosen = self.chosen()
+        baseline = chosen.baseline or next(iter(self._design.systems), "")
+        pairings = (
+            (ALL_PAIRS, None),
+            (Pairing(BASELINE, baseline=baseline), self["baseline"]),
+            (Pairing(SAMPLE, n=chosen.n or 1), self["per_prompt"]),
+        )
+        for radio, (pairing, control) in zip(self["pairing"], pairings, strict=True):
+            yield radio, control, self._design.n_comparisons(pairing)
+
 
 @dataclass(frozen=True)
 class Column:
-    """One column as the page shows it: its control above the cells of the first rows."""
+    """One column as the page shows it: its control beside its first cells."""
 
     name: str
     kind: Promise
     field: forms.BoundField
+    examples: Sequence[str]
 
 
 class MappingForm(forms.Form):
@@ -164,7 +297,11 @@ class MappingForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._names: Sequence[str] = look.columns if look else ()
         self._types = look.types if look else {}
-        known = import_fields(protocol)
+        self._rows = look.rows if look else ()
+        self._protocol = protocol
+        suggested = look.suggested.values() if look else ()
+        self.clip_per_row = has_clip_per_row(tuple(suggested), protocol)
+        known = offered_fields(protocol, clip_per_row=self.clip_per_row)
         taken: set[str] = set()
         for place, name in enumerate(self._names):
             assert look is not None
@@ -187,7 +324,8 @@ class MappingForm(forms.Form):
 
     def columns(self) -> Iterator[Column]:
         for place, name in enumerate(self._names):
-            yield Column(name, COLUMN_TYPE_LABELS[self._types[name]], self[f"column-{place}"])
+            examples = list(dict.fromkeys(row[place] for row in self._rows if row[place]))[:MAX_EXAMPLES]
+            yield Column(name, COLUMN_TYPE_LABELS[self._types[name]], self[f"column-{place}"], examples)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -199,16 +337,22 @@ class MappingForm(forms.Form):
                 self.add_error(f"column-{place}", message)
             elif field not in (IGNORED_COLUMN, STRATUM_COLUMN):
                 chosen[field] = name
-        if self._names and "item_id" not in chosen and not self.errors:
+        if self._names and "item_id" not in chosen and not self.errors and not self._named_by_prompt(chosen):
             self.add_error(None, _("Say which column names the item (item_id)."))
         return cleaned
+
+    def _named_by_prompt(self, chosen: Container[str]) -> bool:
+        """Of single clips that are compared, the prompt tells which belong together."""
+        judged = "answer" if self._protocol.candidate == "text" else "audio"
+        texts = "prompt" in chosen or "question_text" in chosen
+        return bool(candidate_letters(self._protocol)) and judged in chosen and texts
 
     def column_map(self) -> dict[str, str]:
         """As importers take it: column to field, an empty field for a column to leave out."""
         found = {}
         strata = {name for name in self._names if name.startswith("stratum.")}
         for place, name in enumerate(self._names):
-            field = self.cleaned_data.get(f"column-{place}") or IGNORED_COLUMN
+            field = self._chosen_field(place)
             if field == STRATUM_COLUMN:
                 field = name if name in strata else _stratum_name(name, strata)
                 strata.add(field)
@@ -216,9 +360,19 @@ class MappingForm(forms.Form):
                 found[name] = "" if field == IGNORED_COLUMN else field
         return found
 
+    def _chosen_field(self, place: int) -> str:
+        name = f"column-{place}"
+        if not self.is_bound:
+            return str(self.fields[name].initial)
+        return str(self.cleaned_data.get(name) or IGNORED_COLUMN)
+
     @property
-    def options(self) -> dict[str, bool]:
-        return {name: self.cleaned_data[name] for name in IMPORT_OPTIONS}
+    def options(self) -> dict[str, bool | None]:
+        """`archive` is left to the import's default where the page did not ask about it."""
+        asked = {name: self.cleaned_data[name] for name in IMPORT_OPTIONS}
+        if not asked["archive"] and ARCHIVE_ASKED not in self.data:
+            asked["archive"] = None
+        return asked
 
 
 class NewStudyPart(forms.Form):
@@ -232,9 +386,9 @@ class NewStudyPart(forms.Form):
     )
     overlap = forms.IntegerField(
         label=_("Judgments wanted per task"),
-        initial=3,
+        initial=DEFAULT_OVERLAP,
         min_value=1,
-        max_value=1000,
+        max_value=MAX_OVERLAP,
         help_text=_("Each by a different rater. Agreement needs at least two."),
     )
 
@@ -247,8 +401,15 @@ def _column_choices(known: Sequence[str]) -> list[tuple[str, Any]]:
     return [
         (IGNORED_COLUMN, _("– leave it out")),
         (STRATUM_COLUMN, _("to break results down by")),
-        *((name, name) for name in known),
+        *((name, _field_title(name)) for name in known),
     ]
+
+
+def _field_title(name: str) -> str:
+    """As people call it, with the field's own name: “Sound file A · audio_a”."""
+    stem = CANDIDATE_LETTER.sub("", name)
+    letter = f" {name[-1].upper()}" if stem != name else ""
+    return f"{FIELD_TITLES[stem]}{letter} · {name}"
 
 
 def _stratum_name(column: str, taken: Container[str]) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 from django.conf import settings
@@ -13,17 +11,17 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from annotation import access, protocols
+from annotation import access
+from annotation.api import downloads
 from annotation.errors import Conflict, DomainError, InvalidInput, NotAllowed
 from annotation.importing import import_jobs, uploads
-from annotation.importing.formats import FORMATS, RowProblem
-from annotation.importing.formats.detection import TablePreview, several_systems_per_item, suggest_preset
-from annotation.models import Study, Upload
+from annotation.importing.formats import FORMATS
+from annotation.models import Study
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import (
     add_form_errors,
@@ -32,11 +30,25 @@ from labeling_ui.domain_errors import (
     too_many_files_message,
 )
 from labeling_ui.page_responses import action
-from labeling_ui.study.import_forms import MappingForm, NewStudyPart, ReadingForm, import_field_help
+from labeling_ui.study.import_forms import import_field_help
+from labeling_ui.study.upload_page import UploadPage
 
-# Folders of sounds are read as the protocol compares them.
-AUDIO_FOLDER_FORMAT = "audiofolder"
-DEFAULT_PRESET = "cmi-pref"
+# Sent where the page is to be drawn anew with what its forms say.
+UPDATE = "update"
+SOUND_TYPES = {
+    ".wav": "audio/wav",
+    ".mp3": "audio/mpeg",
+    ".flac": "audio/flac",
+    ".ogg": "audio/ogg",
+    ".oga": "audio/ogg",
+    ".opus": "audio/ogg",
+    ".m4a": "audio/mp4",
+    ".mp4": "audio/mp4",
+    ".aac": "audio/aac",
+    ".webm": "audio/webm",
+    ".aif": "audio/aiff",
+    ".aiff": "audio/aiff",
+}
 
 
 @login_required
@@ -86,90 +98,48 @@ def _uploaded_files(request: HttpRequest) -> Sequence[tuple[str, File[bytes]]]:
 @login_required
 def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
     files = access.upload_of(request.user, upload_id)
-    request_values = request.POST or request.GET
-    guessed = uploads.detect_upload_format(files)
-    format = request_values.get("format") or ("csv" if isinstance(guessed, RowProblem) else guessed[0])
-    trouble = guessed.problem if isinstance(guessed, RowProblem) and "format" not in request_values else ""
-    preview, unreadable = _first_rows(files, format)
-    preset_key = _suggested_preset(files, format, request_values.get("preset", ""), preview)
-    protocol = (
-        load_protocol(files.study.protocol_version_id).spec if files.study else protocols.preset(preset_key)
-    )
-    if format == AUDIO_FOLDER_FORMAT and not unreadable:
-        preview = uploads.preview_upload(files, format=format, protocol=protocol)
-    reading = ReadingForm(
-        initial={"format": format, "preset": preset_key}, study=files.study, preset_key=preset_key
-    )
-    mapping = MappingForm(request.POST or None, look=preview, protocol=protocol)
-    stem = PurePath(files.name).stem
-    title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
-    suggested = {"title": title, "slug": slugify(stem)[:80]}
-    part = None if files.study else NewStudyPart(request.POST or None, initial=suggested)
-    valid = all([mapping.is_valid(), part is None or part.is_valid()])
-    if request.method == "POST" and not unreadable and valid:
+    sent = request.POST if request.method == "POST" else None
+    page = UploadPage(files, request.POST or request.GET, sent)
+    if sent is not None and UPDATE not in sent and page.is_valid():
         try:
-            return redirect("job", _start_import(request, files, format, preset_key, mapping, part).pk)
+            return redirect("job", _start_import(request, page).pk)
         except DomainError as error:
-            add_form_errors(part if part and error.code in ("slug_taken", "bad_slug") else mapping, error)
+            at_study = page.part and error.code in ("slug_taken", "bad_slug")
+            add_form_errors(page.part if at_study else page.mapping, error)
     context = {
+        "page": page,
         "study": files.study,
         "upload": files,
-        "why": "" if isinstance(guessed, RowProblem) else guessed[1],
-        "guessed": not isinstance(guessed, RowProblem) and format == guessed[0],
-        "problem": unreadable or trouble,
-        "reading": reading,
-        "mapping": mapping,
-        "part": part,
-        "look": preview,
-        "controls": format in FORMATS and FORMATS[format].control_prefix,
-        "format": format,
-        "preset_key": preset_key,
-        "protocol": protocol,
-        "meanings": import_field_help(protocol),
+        "reading": page.reading,
+        "mapping": page.mapping,
+        "part": page.part,
+        "look": page.look,
+        "format": page.format,
+        "preset_key": page.preset_key,
+        "protocol": page.protocol,
+        "controls": page.format in FORMATS and FORMATS[page.format].control_prefix,
+        "meanings": import_field_help(page.protocol, clip_per_row=page.mapping.clip_per_row),
     }
     return render(request, "labeling_ui/study/imports/upload.html", context)
 
 
-def _first_rows(upload: Upload, format: str) -> tuple[TablePreview | None, str]:
-    """The first rows, and why there are none."""
-    if format not in FORMATS:
-        return None, f"{format!r} is not a format."
-    try:
-        return uploads.preview_upload(upload, format=format), ""
-    except DomainError as error:
-        return None, problem_sentences(error)
-
-
-def _suggested_preset(upload: Upload, format: str, requested: str, preview: TablePreview | None) -> str:
-    if upload.study is not None:
-        return load_protocol(upload.study.protocol_version_id).spec.key
-    if requested in protocols.preset_keys():
-        return requested
-    if own := FORMATS[format].protocol if format in FORMATS else "":
-        return own
-    if preview is None:
-        return DEFAULT_PRESET
-    fields = set(preview.suggested.values())
-    compares = several_systems_per_item(uploads.source_of(upload, format=format), format, preview.suggested)
-    return suggest_preset(fields, compares=compares)
-
-
-def _start_import(
-    request: HttpRequest,
-    upload: Upload,
-    format: str,
-    preset_key: str,
-    mapping: MappingForm,
-    part: NewStudyPart | None,
-) -> Any:
+def _start_import(request: HttpRequest, page: UploadPage) -> Any:
     return uploads.import_upload(
-        upload,
-        format=format,
+        page.upload,
+        format=page.format,
         actor=request.user,
-        new_study=part.study(preset_key) if part else None,
-        column_map=mapping.column_map() if FORMATS[format].fields else {},
-        **mapping.options,
+        new_study=page.part.study(page.preset_key) if page.part else None,
+        **page.options,
     )
+
+
+@login_required
+def upload_sound(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponseBase:
+    """A sound of an upload, for whoever brought it."""
+    sound = uploads.sound_of(access.upload_of(request.user, upload_id), request.GET.get("path", ""))
+    content_type = SOUND_TYPES.get(sound.suffix.lower(), "application/octet-stream")
+    with sound.open("rb") as file:
+        return downloads.send_range(request, downloads.StoredFile(File(file)), content_type=content_type)
 
 
 # Doing in earnest what a trial import has tried.

@@ -27,7 +27,6 @@ const MODULES = {
   messages: "./page/messages.js",
   open_target: "./page/open_target.js",
   queue_keys: "./desk/queue_keys.js",
-  reparse_upload: "./study/reparse_upload.js",
   select_all: "./page/select_all.js",
   show_current: "./page/show_current.js",
   suggest_slug: "./study/suggest_slug.js",

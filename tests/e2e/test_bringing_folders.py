@@ -56,4 +56,4 @@ def test_a_folder_of_too_many_files_is_to_come_as_an_archive(import_page, folder
 def test_without_a_file_the_page_leads_to_the_field_that_takes_one(import_page):
     import_page.get_by_role("button", name="Upload and preview").click()
     import_page.get_by_role("alert").get_by_text("No file came with this.").wait_for()
-    assert import_page.get_by_label("A file").evaluate("node => node === document.activeElement")
+    assert import_page.get_by_label("Files", exact=True).evaluate("node => node === document.activeElement")

@@ -12,6 +12,7 @@ from typing import Any
 from annotation.importing.formats import contents, folders, json_files, source_files, table, xlsx_files
 from annotation.importing.formats.columns import suggest_fields
 from annotation.importing.formats.dialects import SEPARATOR_LINE, detect_dialect, detect_encoding
+from annotation.importing.formats.pairing import Pairing, PairingError, choose_pairs
 from annotation.importing.formats.reading_options import DETECT, ReadingOptions
 from annotation.importing.records import UNSTORABLE_CHARACTERS, Audio, RowProblem
 from annotation.protocols import Protocol
@@ -277,26 +278,55 @@ def _display_text(value: Any) -> str:
 # Suggested protocol
 
 
-# Of a table no more rows are read to see whether several systems made the clips of one prompt.
+# Of a table no more rows are read to see which systems made the clips of which prompt.
 MAX_DESIGN_ROWS = 5000
 
 
-def several_systems_per_item(
-    source: Path, kind: str, suggested: Mapping[str, str], *, how: ReadingOptions = DETECT
-) -> bool:
-    """Whether a table of one clip per row has clips of several systems for one item."""
-    columns = {field: column for column, field in suggested.items() if field}
-    item_column = columns.get("item_id") or columns.get("prompt")
-    if "audio" not in columns or item_column is None:
-        return False
-    systems: dict[str, str] = {}
+@dataclass(frozen=True)
+class ClipDesign:
+    """Which systems made clips of which prompt, in a source of one clip per row or one folder per system.
+
+    groups: the systems of each prompt, or of each take of it. complete: every row was read.
+    """
+
+    groups: tuple[tuple[str, ...], ...] = ()
+    complete: bool = True
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(sorted({system for group in self.groups for system in group}))
+
+    @property
+    def compares(self) -> bool:
+        """Whether a prompt has clips of several systems."""
+        return any(len(group) > 1 for group in self.groups)
+
+    def n_comparisons(self, pairing: Pairing) -> int:
+        try:
+            return sum(map(len, choose_pairs(self.groups, pairing)))
+        except PairingError:
+            return 0
+
+
+def clip_design(
+    source: Path, kind: str, fields: Mapping[str, str], *, how: ReadingOptions = DETECT
+) -> ClipDesign:
+    """`fields`: what each column holds. Empty where no row names one clip, or one answer, of a prompt."""
+    columns = {field: column for column, field in fields.items() if field}
+    item_column = columns.get("item_id") or columns.get("prompt") or columns.get("question_text")
+    if not columns.keys() & {"audio", "answer"} or item_column is None:
+        return ClipDesign()
+    names = (item_column, columns.get("take", ""), columns.get("system", ""))
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    n_rows = 0
     for entry in islice(table.source_rows(kind, source, how=how), MAX_DESIGN_ROWS):
+        n_rows += 1
         if isinstance(entry, RowProblem):
             continue
-        item, system = (str(entry[1].get(name) or "") for name in (item_column, columns.get("system", "")))
-        if item and systems.setdefault(item, system) != system:
-            return True
-    return False
+        item, take, system = (_display_text(entry[1].get(name)) for name in names)
+        if item and system:
+            groups.setdefault((item, take), {})[system] = None
+    return ClipDesign(tuple(map(tuple, groups.values())), n_rows < MAX_DESIGN_ROWS)
 
 
 def suggest_preset(fields: Collection[str], *, compares: bool = False) -> str:

@@ -17,9 +17,9 @@ from annotation.importing import import_jobs
 from annotation.importing.formats import FORMATS, RowProblem, columns, table
 from annotation.importing.formats.detection import (
     TablePreview,
+    clip_design,
     detect_format,
     preview_table,
-    several_systems_per_item,
     suggest_preset,
 )
 from annotation.importing.formats.dialects import ENCODINGS, SEPARATOR_NAMES, detect_dialect
@@ -249,8 +249,8 @@ def _owner(email: str) -> User | None:
 
 
 def _suggested_preset(source: Path, format: str, preview: TablePreview, reading: ReadingOptions) -> str:
-    compares = several_systems_per_item(source, format, preview.suggested, how=reading)
-    return suggest_preset(set(preview.suggested.values()), compares=compares)
+    design = clip_design(source, format, preview.suggested, how=reading)
+    return suggest_preset(set(preview.suggested.values()), compares=design.compares)
 
 
 def _pair(text: str) -> tuple[str, str]:

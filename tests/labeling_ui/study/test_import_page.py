@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import openpyxl
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -382,3 +383,129 @@ def test_an_upload_that_is_too_large_gets_a_page_that_says_so(signed_in, study, 
     assert answer.status_code == 400
     assert "larger than this site takes" in answer.text
     assert not Study.objects.filter(jobs__isnull=False).exists()
+
+
+# Single clips, other encodings, what cannot be used
+
+
+def clip_files(*, systems: str = "abc", prompts: int = 4) -> dict[str, list]:
+    """A table of single clips, Latin-1 with semicolons, and its sounds in a folder beside."""
+    rows = [f"{system}{n}.wav;{n};Café {n};{system}" for n in range(prompts) for system in systems]
+    table = "\n".join(["filename;prompt_id;prompt;system", *rows]).encode("latin-1")
+    names = [f"{system}{n}.wav" for n in range(prompts) for system in systems]
+    return {
+        "file": [
+            SimpleUploadedFile("clips.csv", table),
+            *(SimpleUploadedFile(name, b"RIFF") for name in names),
+        ],
+        "path": ["mine/clips.csv", *(f"mine/sounds/{name}" for name in names)],
+    }
+
+
+@pytest.fixture
+def clip_page(signed_in, admin):
+    admin.may_create_studies = True
+    admin.save()
+    return signed_in.post(reverse("from_files"), clip_files()).url
+
+
+def test_the_usual_table_of_clips_is_recognised_and_counted(signed_in, clip_page):
+    shown = signed_in.get(clip_page)
+    assert shown.context["preset_key"] == "cmi-pref"
+    for words in (
+        "Read as Latin-1, separated by semicolons.",
+        "4 prompts × 3 systems = 12 comparisons",
+        "Café 0",
+    ):
+        assert words in " ".join(re.sub(r"<[^>]+>", "", shown.text).split())
+    assert shown.text.count("<audio") == 6
+    assert not re.search(
+        r"<article.*?(system|mine/sounds/a0).*?</article>", shown.text.split("<audio")[0], re.S
+    )
+
+
+@pytest.mark.parametrize(
+    ("pairing", "pair", "n"),
+    [
+        ({}, "all", 12),
+        ({"pairing": "baseline", "baseline": "b"}, "baseline:b", 8),
+        ({"pairing": "sample", "per_prompt": "1"}, "sample:1", 4),
+    ],
+)
+def test_the_pairing_is_chosen_on_the_page(signed_in, clip_page, pairing, pair, n):
+    choices = {"format": "csv", "preset": "cmi-pref", **pairing}
+    fields = {f"column-{place}": name for place, name in enumerate(("audio", "item_id", "prompt", "system"))}
+    study_fields = {"title": "Mine", "slug": "mine", "overlap": "3"}
+    drawn = signed_in.post(clip_page, {**choices, **fields, **study_fields, "update": "1"})
+    assert (drawn.context["page"].examination.n_tasks, Job.objects.count()) == (n, 0)
+    signed_in.post(clip_page, {**choices, **fields, **study_fields})
+    assert Job.objects.get().params["pair"] == pair
+
+
+def test_sounds_are_heard_by_whoever_brought_them_alone(signed_in, clip_page, client, study):
+    address = re.search(r'<audio[^>]* src="([^"]+)"', signed_in.get(clip_page).text)[1]
+    answer = signed_in.get(address)
+    assert (answer.status_code, b"".join(answer.streaming_content), answer["Content-Type"]) == (
+        200,
+        b"RIFF",
+        "audio/wav",
+    )
+    place = address.partition("?")[0]
+    for path in ("mine/clips.csv", "../../secret.wav", "/etc/passwd", "", "gone.wav"):
+        assert signed_in.get(place, {"path": path}).status_code == 404
+    client.force_login(member(study, "researcher"))
+    assert client.get(address).status_code == 404
+
+
+def test_sounds_that_are_missing_or_named_by_no_row_are_told_before_the_import(signed_in, clip_page):
+    files = clip_files(systems="ab", prompts=2)
+    del files["file"][1], files["path"][1]
+    shown = signed_in.get(signed_in.post(reverse("from_files"), files).url).context["page"].examination
+    assert [(fault.row, fault.field) for fault in shown.problems] == [("2", "audio"), ("3", "system")]
+    files = clip_files(systems="ab", prompts=2)
+    files["file"].append(SimpleUploadedFile("more.wav", b"RIFF"))
+    files["path"].append("mine/more.wav")
+    page = signed_in.get(signed_in.post(reverse("from_files"), files).url)
+    assert page.context["page"].examination.unnamed_sounds == ("more.wav",)
+    assert "1 sound is named by no row and is left out: more.wav" in page.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("photo.csv", b"\x89PNG\r\n\x1a\n0000", "photo.csv is a picture (PNG)."),
+        ("paper.pdf", b"%PDF-1.7", "paper.pdf is a PDF document."),
+    ],
+)
+def test_what_cannot_be_used_says_so_at_once(signed_in, study, name, content, words):
+    answer = bring(signed_in, content, name=name)
+    assert (answer.status_code, words in answer.text) == (400, True)
+    assert not Upload.objects.exists()
+
+
+def test_a_workbook_is_read_from_the_sheet_that_is_chosen(signed_in, study):
+    book = openpyxl.Workbook()
+    book.active.append(["nothing"])
+    sheet = book.create_sheet("Bells")
+    for row in (
+        ["item_id", "question_text", "reference", "system", "answer"],
+        [7, "What?", "A bell.", "m", "A gong."],
+    ):
+        sheet.append(row)
+    packed = io.BytesIO()
+    book.save(packed)
+    page = bring(signed_in, packed.getvalue(), name="bells.xlsx").url
+    assert signed_in.get(page).context["format"] == "xlsx"
+    shown = signed_in.get(f"{page}?sheet=Bells")
+    assert shown.context["look"].rows[0][0] == "7"
+    mapped(signed_in, page, *OWN, format="xlsx", sheet="Bells")
+    job = Job.objects.get()
+    jobs.run(job.pk)
+    assert study.items.get().external_id == "7"
+
+
+def test_columns_that_were_chosen_for_another_table_are_not_taken_over(signed_in, study):
+    page = bring(signed_in).url
+    stale = {"mapped_for": "another", "column-0": "-", "update": "1", "format": "csv"}
+    initial = [column.field.value() for column in signed_in.post(page, stale).context["mapping"].columns()]
+    assert initial == list(OWN)

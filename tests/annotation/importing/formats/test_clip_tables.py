@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.importing.formats import FORMATS
-from annotation.importing.formats.detection import preview_table, several_systems_per_item, suggest_preset
+from annotation.importing.formats.detection import clip_design, preview_table, suggest_preset
 from annotation.importing.formats.reading_options import ReadingOptions
 from annotation.protocols import preset
 from tests.annotation.importing.formats.reading import faults, problems, tasks
@@ -78,10 +78,10 @@ def test_a_table_of_clips_is_recognised_by_its_columns(table):
         "prompt": "prompt",
         "model": "system",
     }
-    assert several_systems_per_item(path, "csv", preview.suggested)
+    assert clip_design(path, "csv", preview.suggested).compares
     assert suggest_preset(set(preview.suggested.values()), compares=True) == "cmi-pref"
     single = table(("1", "x"), ("2", "x"))
-    assert not several_systems_per_item(single, "csv", preview.suggested)
+    assert not clip_design(single, "csv", preview.suggested).compares
 
 
 def test_a_protocol_of_single_clips_gets_a_task_for_each(table):
