@@ -32,7 +32,7 @@ def no_worker(monkeypatch) -> None:
 
 
 def choose_file(page, content: bytes, name: str = "items.csv") -> None:
-    page.get_by_label("A file").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+    page.get_by_label("Files", exact=True).set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
 
 
 def make_study(page) -> None:
