@@ -32,12 +32,14 @@ def no_worker(monkeypatch) -> None:
 
 
 def choose_file(page, content: bytes, name: str = "items.csv") -> None:
-    page.get_by_label("Files", exact=True).set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+    page.get_by_label("Files", exact=True).set_input_files(
+        {"name": name, "mimeType": "text/csv", "buffer": content}
+    )
 
 
 def make_study(page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="New study from files").click()
+    page.get_by_role("link", name="New study from files").first.click()
     choose_file(page, TABLE)
     page.get_by_role("button", name="Upload and preview").click()
     page.get_by_role("cell", name="A gong.").wait_for()
