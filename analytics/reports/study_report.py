@@ -28,6 +28,7 @@ from analytics.reports.sections.models import models_section
 from analytics.reports.sections.preferences import preferences_section
 from analytics.reports.sections.raters import raters_section
 from analytics.reports.sections.ratings import ratings_section
+from analytics.reports.sections.summary import summary_section, without_empty_blocks
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs
@@ -70,7 +71,8 @@ def report_document(material: ReportData, *, language: str, progress: Progress) 
             sections.append(section(material))
             progress(done)
         title = _("Report: %(study)s") % {"study": material.study.title}
-        return Document(title, language, _facts(material), [one for one in sections if one is not None])
+        shown = without_empty_blocks([one for one in sections if one is not None])
+        return Document(title, language, _facts(material), [summary_section(material, shown), *shown])
 
 
 def _facts(material: ReportData) -> list[tuple[str, str]]:

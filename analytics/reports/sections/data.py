@@ -12,9 +12,11 @@ from analytics.data import counted_judgments
 from analytics.data import votes as data_votes
 from analytics.data.counted_judgments import COUNTED, EXCLUDED, EXPERT, SUPERSEDED, SURPLUS, JudgmentFate
 from analytics.data.votes import EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.judgments.skips import skip_titles, skips_by_reason
 from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
 from analytics.reports.sections.material import ReportData, level_word, list_numbers, named_raters
 from annotation.rating.rules import stopping
+from annotation.studies.protocols import load_protocol
 
 
 def origin_warnings(material: ReportData) -> Iterator[Paragraph]:
@@ -80,7 +82,7 @@ def data_section(material: ReportData) -> Section | None:
     ]
     if any(votes.units.corrected.any() for votes in material.votes):
         blocks.append(_corrected(material))
-    blocks += _adaptive(material)
+    blocks += [*_skipped(material), *_adaptive(material)]
     return Section("data", _("Data"), blocks)
 
 
@@ -173,6 +175,17 @@ def excluded_because(one: JudgmentFate) -> str:
         "correction_undone": _("the correction was undone"),
     }
     return by_review.get(one.reason, one.reason) or _("no reason given")
+
+
+def _skipped(material: ReportData) -> Iterator[Table]:
+    """Why raters declined tasks; nothing where nobody did."""
+    counts = skips_by_reason(material.study)
+    if not counts:
+        return
+    titles = skip_titles(load_protocol(material.study.protocol_version_id).spec)
+    columns = (Column("reason", _("Reason")), Column("tasks", _("Tasks"), "count"))
+    rows = [(titles.get(reason, reason) or _("no reason given"), n) for reason, n in counts]
+    yield Table("skipped", _("Tasks that raters skipped, by reason"), columns, rows)
 
 
 def _corrected(material: ReportData) -> Table:

@@ -92,12 +92,12 @@ def test_sections_are_in_the_language_that_was_asked_for():
 
 def test_a_study_without_judgments_or_without_questions_to_measure_says_so():
     document = made(factories.StudyFactory(slug="empty"))
-    assert [one.key for one in document.sections] == ["data"]
+    assert [one.key for one in document.sections] == ["summary", "data"]
     assert dict(tables_of(document)["collected"].rows)["Judgments"] == 0
     render_standalone(document)
     document = made(factories.StudyFactory(preset="abx"))
     assert "asks nothing on a scale" in said(document, "data")
-    assert [one.key for one in document.sections] == ["data"]
+    assert [one.key for one in document.sections] == ["summary", "data"]
 
 
 def test_what_is_left_out_is_counted_by_reason():
