@@ -19,4 +19,5 @@ class AnalyticsConfig(AppConfig):
         jobs.JOB_KINDS["plan_pilot"] = "analytics.planning.pilot:run_pilot"
         jobs.JOB_KINDS["plan_simulation"] = "analytics.planning.pilot:run_simulation"
         jobs.JOB_KINDS["train"] = "analytics.training.run:run_training"
+        jobs.JOB_KINDS["bulk_change"] = "analytics.browse.changes:run_change"
         jobs.GPU_KINDS.add("train")

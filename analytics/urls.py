@@ -22,6 +22,7 @@ study = [
     ),
     path("data/<slug:table>/", browse_api.DataView.as_view(), name="api_data"),
     path("data/<slug:table>/count/", browse_api.DataCountView.as_view(), name="api_data_count"),
+    path("data/<slug:table>/changes/", browse_api.DataChangeView.as_view(), name="api_change_data"),
     path("agreement/", overview_api.AgreementView.as_view(), name="api_agreement"),
     path("exports/", api.ExportsView.as_view(), name="api_exports"),
     path("training-sets/", api.TrainingSetsView.as_view(), name="api_training_sets"),

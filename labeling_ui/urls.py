@@ -94,6 +94,7 @@ data = [
     path("<slug:table>/", data_views.data, name="data"),
     path("<slug:table>/count/", data_views.data_count, name="data_count"),
     path("<slug:table>/file.csv", data_views.data_file, name="data_file"),
+    path("<slug:table>/change/", data_views.change_data, name="change_data"),
 ]
 
 study = [

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analytics.browse import summaries
+from analytics.browse.changes import ACTIONS, Change, Outcome, change_rows
 from analytics.browse.columns import Filter
 from analytics.browse.facts import study_facts
 from analytics.browse.query import MAX_PAGE_SIZE, PAGE_SIZE, Query, Selection, Total
@@ -16,6 +17,8 @@ from analytics.browse.rows import RowContext, load_rows
 from analytics.browse.tables import TABLES
 from annotation import access
 from annotation.api.serializers import In, Out, operation
+from annotation.models import Job
+from annotation.rating.task_kinds import CHANGEABLE
 
 _PAGING = ("after", "before", "limit")
 
@@ -134,6 +137,54 @@ class DataCountView(APIView):
         query = _query(request, table)
         summaries.freshen(study)
         return Response(TotalOut(Selection(study, query, study_facts(study)).total()).data)
+
+
+class ChangeIn(In):
+    """Some rows by `ids`, or everything that `filters` find; one of the two."""
+
+    action = serializers.ChoiceField(sorted({key for actions in ACTIONS.values() for key in actions}))
+    ids = serializers.ListField(
+        child=serializers.IntegerField(min_value=1), required=False, max_length=10_000
+    )
+    filters = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(max_length=400), max_length=50),
+        required=False,
+        help_text="By parameter, its values: {} for everything.",
+    )
+    reason = serializers.CharField(required=False, max_length=40, help_text="Of exclusions and withdrawals.")
+    comment = serializers.CharField(required=False, max_length=2000)
+    overlap = serializers.IntegerField(required=False)
+    kind = serializers.ChoiceField(sorted(CHANGEABLE), required=False)
+
+
+class ChangedOut(serializers.Serializer):
+    changed = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+    reasons = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Of what was not changed: `kept_out` by the review or a withdrawal, `without_key`.",
+    )
+    job = serializers.UUIDField(
+        allow_null=True, help_text="That does it, where there are many; then 0 so far."
+    )
+
+
+class DataChangeView(APIView):
+    @operation("change_data", ChangedOut, 400, 403, 404, request=ChangeIn)
+    def post(self, request: Request, slug: str, table: str) -> Response:
+        """Exclude or restore judgments, send items to review, withdraw them or bring them back, change the overlap or
+        the kind of tasks: of chosen rows, or of everything that filters find."""
+        study = access.managed_study(request.user, slug)
+        values = ChangeIn.parsed(request.data)
+        if ("ids" in values) == ("filters" in values):
+            raise serializers.ValidationError({"ids": ["Give ids or filters, and not both."]})
+        query = Query.of(table, values.get("filters", {}))
+        change = Change.of(table, values)
+        summaries.freshen(study)
+        done = change_rows(study, query, change, ids=values.get("ids"), actor=request.user)
+        if isinstance(done, Job):
+            return Response({**Outcome().as_json(), "job": done.pk})
+        return Response({**done.as_json(), "job": None})
 
 
 def _path(request: Request, **cursor: str) -> str | None:

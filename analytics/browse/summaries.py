@@ -87,8 +87,7 @@ SOURCES = {
 _WHOLE_AFTER = """
 SELECT EXISTS (
     SELECT FROM annotation_auditevent WHERE study_id = %(study)s AND id > %(low)s
-      AND (action IN ('study.promoted_model', 'model.promoted', 'model.demoted', 'study.settings', 'tasks.overlap')
-           OR action LIKE 'learned\\_model.%%' OR action LIKE 'protocol.%%'
+      AND (action IN ('study.changed', 'protocol.version_added') OR action LIKE 'learned%%'
            OR (action = 'job.finished' AND data ->> 'kind' IN ('import', 'train'))))
     OR EXISTS (SELECT FROM scoring_scoringrun r WHERE r.study_id = %(study)s AND r.finished_at > %(swept)s)
 """

@@ -137,3 +137,11 @@ def set_study_overlap(study: Study, overlap: int, *, actor: User | None) -> Stud
         study.save(update_fields=["overlap"])
         audit.record("study.changed", actor=actor, study=study, overlap=[before, overlap])
     return study
+
+
+@transaction.atomic
+def change_tasks_overlap(study: Study, votes: Mapping[int, int], *, overlap: int, actor: User | None) -> None:
+    """What a researcher asks for of chosen tasks: `overlap` judgments of each, which are so many more or fewer."""
+    change_overlap(study, votes)
+    if votes:
+        audit.record("tasks.overlap_changed", actor=actor, study=study, overlap=overlap, tasks=sorted(votes))

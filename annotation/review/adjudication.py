@@ -20,7 +20,7 @@ from django.utils import timezone
 from annotation import access, hooks
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.items import locks, versions, withdrawals
-from annotation.models import CaseEvent, Correction, Draft, Item, ItemVersion, ReviewCase, User
+from annotation.models import CaseEvent, Correction, Draft, Item, ItemVersion, ReviewCase, Study, User
 from annotation.review import cases, drafts, returns, rules
 from annotation.review.rules import CORRECTABLE_FIELDS, ReviewSettings
 
@@ -240,3 +240,29 @@ def _reopen_case(case: ReviewCase, user: User, decision: str) -> ReviewCase:
     cases.record_event(case, CaseEvent.Kind.UNDONE, actor=user, decision=decision)
     cases.audit_case("case.undone", case, actor=user, item=case.item.external_id, decision=decision)
     return case
+
+
+# Decisions of those who run the study, about items that no expert has at hand.
+
+
+@transaction.atomic
+def withdraw_item(study: Study, item_id: int, *, reason: str, actor: User | None) -> bool:
+    """Take an item out of its study, with its cases. False where it is out already."""
+    locks.lock_cases(item_id)
+    item = locks.lock_item(item_id)
+    if item.study_id != study.pk or item.state == Item.State.WITHDRAWN:
+        return False
+    returns.close_item_cases(item, decision=Decision.WITHDRAWN, actor=actor)
+    withdrawals.withdraw_item(item, reason=reason, actor=actor)
+    return True
+
+
+@transaction.atomic
+def bring_item_back(study: Study, item_id: int, *, actor: User | None) -> bool:
+    """Undo a withdrawal: the item, its tasks and the judgments that left with it. False where it is not withdrawn."""
+    locks.lock_cases(item_id)
+    item = locks.lock_item(item_id)
+    if item.study_id != study.pk or item.state != Item.State.WITHDRAWN:
+        return False
+    withdrawals.restore_item(item, actor=actor)
+    return True

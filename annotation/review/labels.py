@@ -29,9 +29,14 @@ CORRECTION_REASON_LABELS: dict[str, Promise] = {
     "other": _("Other"),
 }
 
+# What stands in a rule's place where a person sent an item to review.
+REQUESTED = "requested"
+
 
 def rule_title(rule: str) -> Promise | str:
     """A rule's name for people; its key where it has none."""
+    if rule == REQUESTED:
+        return _("Asked for by a researcher")
     return look_up(KINDS[rule].title) if rule in KINDS else rule
 
 

@@ -6,22 +6,28 @@ import csv
 import io
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from analytics.browse import summaries
+from analytics.browse.changes import Change, change_rows
 from analytics.browse.facts import study_facts
 from analytics.browse.query import Page, Query, Selection
 from analytics.browse.rows import RowContext, as_text, load_rows
 from annotation import access
 from annotation.csv_escaping import escape_formula
 from annotation.errors import InvalidInput
-from annotation.models import Study
+from annotation.models import Job, Study
 from labeling_ui.data import page as shown
 from labeling_ui.data.cells import CellDrawer, total_text
-from labeling_ui.page_responses import fresh_page
+from labeling_ui.data.forms import ChangeForm, outcome_text, reason_text
+from labeling_ui.domain_errors import errors_as_messages
+from labeling_ui.page_responses import action, fresh_page
 
 
 @fresh_page
@@ -59,6 +65,7 @@ def data(request: HttpRequest, slug: str, table: str = "items") -> HttpResponse:
         "previous_path": shown.data_path(study, query, before=page.before) if page.before else "",
         "first_path": shown.data_path(study, query),
         "query_string": shown.data_path(study, query).partition("?")[2],
+        "change_form": ChangeForm(None, table=table),
         "text": (query.filters.get("text") or ("",))[0],
         "hidden": [(name, one) for name, given in query.as_values().items() for one in given],
     }
@@ -118,3 +125,29 @@ def _csv_line(cells: list[Any]) -> bytes:
         escape_formula(cell) if isinstance(cell, str) else cell for cell in cells
     )
     return line.getvalue().encode()
+
+
+# ── Changes of what is shown ─────────────────────────────────────────────────
+
+
+@action
+def change_data(request: HttpRequest, slug: str, table: str) -> HttpResponse:
+    """Change the chosen rows, or everything that the filters find."""
+    study = access.managed_study(request.user, slug)
+    query = Query.of(table, dict(parse_qs(request.POST.get("query", ""))))
+    form = ChangeForm(request.POST, table=table)
+    everything = request.POST.get("scope") == "all"
+    if form.is_valid() and (everything or form.ids):
+        with errors_as_messages(request):
+            change = Change.of(table, form.values)
+            done = change_rows(study, query, change, ids=None if everything else form.ids, actor=request.user)
+            if isinstance(done, Job):
+                return redirect("job", done.pk)
+            messages.success(request, outcome_text(done.changed, done.unchanged))
+            for reason, n in done.reasons.items():
+                messages.info(request, reason_text(reason, n))
+    elif form.is_valid():
+        messages.error(request, _("Choose some rows first."))
+    else:
+        messages.error(request, " ".join(one for errors in form.errors.values() for one in errors))
+    return redirect(shown.data_path(study, query))

@@ -14,6 +14,7 @@
 const MODULES = {
   blind: "./desk/blind.js",
   clip_panel: "./data/clip_panel.js",
+  bulk_bar: "./data/bulk_bar.js",
   clips: "./data/clips.js",
   contents: "./page/contents.js",
   data_panels: "./data/panels.js",

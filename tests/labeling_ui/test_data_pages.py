@@ -83,3 +83,25 @@ def test_empty_tables_say_what_will_be_here(client):
     assert "Import items" in client.get("/studies/empty/data/").text
     assert "Invite raters" in client.get("/studies/empty/data/judgments/").text
     assert client.get("/studies/empty/data/nothing/").status_code == 404
+
+
+def change(client, table: str, **values):
+    return client.post(f"/studies/s/data/{table}/change/", values, follow=True)
+
+
+def test_chosen_judgments_are_excluded_and_everything_that_matches_restored(page, client, study):
+    page("judgments/")
+    judgment = study.tasks.get(external_id="bell").judgments.get()
+    answer = change(client, "judgments", ids=judgment.pk, action="exclude", reason="careless")
+    assert "1 row is changed." in answer.text
+    assert page("judgments/count/?status=excluded").text == "1 judgment"
+    change(client, "judgments", scope="all", query="status=excluded", action="restore", reason="mistake")
+    assert page("judgments/count/?status=excluded").text == "0 judgments"
+
+
+def test_a_change_without_what_it_needs_changes_nothing(page, client, study):
+    page("tasks/")
+    assert "Choose some rows first." in change(client, "tasks", action="review").text
+    task = study.tasks.first()
+    assert "nothing was changed" in change(client, "tasks", ids=task.pk, action="withdraw").text
+    assert page("tasks/count/?state=withdrawn").text == "0 tasks"

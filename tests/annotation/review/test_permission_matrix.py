@@ -168,7 +168,8 @@ READS: dict[Verdicts, str] = {
         review_rules hints prescore prompt_families prompts writers writer draft_outcomes writing_runs
         overview study_scorers sensitivity review_report report_file plan comparisons comparison
         comparison_file agreement report learned_models scoring_runs scores webhooks webhook preview
-        preview_clip preview_spectrogram deliveries protocol_changes protocol_draft
+        preview_clip preview_spectrogram task_clips item_clips study_clip data data_count
+        deliveries protocol_changes protocol_draft
     """,
     THE_RATER: "assignment clip spectrogram check_sound",
     RATERS: "checks returned",
@@ -242,6 +243,7 @@ ROWS = [
     Row("api_review_rules", "patch", MANAGERS, body=lambda w: {"pool_votes": 2}),
     Row("api_rules_preview", "post", MANAGERS, body=lambda w: {}),
     Row("api_apply_rules", "post", MANAGERS, 202),
+    Row("api_change_data", "post", MANAGERS, body=lambda w: {"action": "review", "ids": [w.task.pk]}),
     Row("api_case_drafts", "post", EXPERTS, 202, body=lambda w: {"writer": writer_of(w).pk}),
     Row("api_reject_draft", "post", EXPERTS),
     Row("api_hints", "patch", MANAGERS, body=lambda w: {"withheld": 0.5}),
@@ -418,6 +420,9 @@ def objects(world: World) -> dict[str, Any]:
         "run_id": world.run.pk,
         "model_id": LearnedModel.objects.get(study=world.study, number=1).pk,
         "training_id": LearnedModel.objects.get(study=world.study, number=2).pk,
+        "table": "tasks",
+        "task_id": world.task.pk,
+        "clip_id": world.task.slots.first().candidate.clip_id,
         "item_id": world.task.item_version.item_id,
         "return_id": Return.objects.get(case__study=world.study).pk,
         "view_id": ReviewView.objects.get(study=world.study).pk,
@@ -444,11 +449,13 @@ def objects(world: World) -> dict[str, Any]:
 NO_ID = uuid.UUID(int=0)
 NOWHERE: dict[str, Any] = {
     "slug": "nowhere", "pseudonym": "R-NOBODY", "name": "a", "family": "aqascore", "key": "report", "extension": "html",
+    "table": "tasks",
     **dict.fromkeys(("assignment_id", "preview_id", "upload_id", "job_id", "check_id"), NO_ID),
     **dict.fromkeys(
         (
             "member_id", "invitation_id", "token_id", "trial", "run_id", "model_id", "case_id", "item_id", "return_id",
             "writer_id", "scorer_id", "row_id", "draft_id", "number", "view_id", "webhook_id", "delivery_id",
+            "task_id", "clip_id",
         ),
         0,
     ),
@@ -512,7 +519,7 @@ def path_of(row: Row, values: dict[str, Any]) -> str:
 
 
 # Parts of addresses that name no object of one study; a version of a scorer may have scored several.
-NAMES = {"slug", "family", "number", "scorer_id", "key", "extension"}
+NAMES = {"slug", "family", "number", "scorer_id", "key", "extension", "table"}
 # What is an account's own, in no study.
 OF_NO_STUDY = {"token_id"}
 ABOUT_AN_OBJECT = [row for row in ROWS if parameters(row)]
