@@ -6,6 +6,7 @@ import base64
 import hashlib
 import logging
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -18,12 +19,13 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
 from annotation.access import accounts
 from annotation.access.sign_in import client_address
 from annotation.models import User
-from annotation.studies import audit
+from annotation.studies import audit, members
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +72,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
                 request, _("This account may not sign in here. Ask the person who runs this site."), claims
             )
         if not sociallogin.is_existing:
-            sociallogin.connect(request, _account_for(request, claims))
+            invited = _invitation_waits(sociallogin.get_redirect_url(request))
+            sociallogin.connect(request, _account_for(request, claims, invited=invited))
         if not sociallogin.user.is_active:
             _refuse(request, _("This account has been closed."), claims)
 
@@ -91,6 +94,18 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         }
         messages.error(request, text)
         raise ImmediateHttpResponse(redirect("sign_in"))
+
+
+def _invitation_waits(path: str | None) -> bool:
+    """Whether the page to which signing in leads back is an invitation that is open."""
+    try:
+        page = resolve(urlsplit(path or "").path)
+    except Resolver404:
+        return False
+    if page.url_name != "join":
+        return False
+    invitation = members.invitation_by_token(page.kwargs["token"])
+    return invitation is not None and invitation.is_open
 
 
 def _claims(sociallogin: SocialLogin) -> dict[str, Any]:
@@ -115,7 +130,7 @@ def _is_welcome(claims: dict[str, Any]) -> bool:
 
 
 @transaction.atomic
-def _account_for(request: HttpRequest, claims: dict[str, Any]) -> User:
+def _account_for(request: HttpRequest, claims: dict[str, Any], *, invited: bool) -> User:
     email = str(claims.get("email", "")).strip().lower()
     if not email or claims.get("email_verified") is not True:
         _refuse(request, _("The provider does not say which checked e-mail address is yours."), claims)
@@ -132,7 +147,7 @@ def _account_for(request: HttpRequest, claims: dict[str, Any]) -> User:
             )
         audit.record("user.sso_connected", actor=user, subject=f"user {user.pk}")
         return user
-    if not settings.SINGLE_SIGN_ON.creates_accounts:
+    if not (invited or settings.SINGLE_SIGN_ON.creates_accounts):
         _refuse(request, _("You have no account here yet. Follow an invitation first."), claims)
     name = str(claims.get("name") or claims.get("preferred_username") or "")[:150]
     user = User.objects.create_user(email, None, name=name)

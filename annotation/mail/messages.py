@@ -103,7 +103,10 @@ def job_finished(*, job: str, study: str, outcome: str, detail: str, link: str) 
     about = {"job": job, "study": study, "outcome": outcome}
     return Message(
         _("%(job)s: %(outcome)s") % about,
-        [_("%(job)s in “%(study)s”: %(outcome)s.") % about, *([detail] if detail else [])],
+        [
+            (_("%(job)s in “%(study)s”: %(outcome)s.") if study else _("%(job)s: %(outcome)s.")) % about,
+            *([detail] if detail else []),
+        ],
         _("See the result"),
         link,
         [_("You get this because your profile asks for it.")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -19,27 +21,42 @@ JOB_TITLES = {
     "sensitivity": lambda: _("Comparison of templates"),
     "withdraw_rater": lambda: _("Withdrawal of a rater"),
 }
+# Model work, by the name of its engine, with the page of a run.
+RUN_TITLES = {"scoring": lambda: _("Scoring run"), "writing": lambda: _("Writing run")}
+RUN_PAGES = {"scoring": "scoring_run", "writing": "writing_run"}
 _OUTCOMES = {
-    Job.State.DONE: lambda: _("finished"),
-    Job.State.FAILED: lambda: _("failed"),
+    "done": lambda: _("finished"),
+    "failed": lambda: _("failed"),
 }
 
 
 def job_finished(job: Job) -> None:
     """To whoever started it."""
-    user, title, outcome = job.created_by, JOB_TITLES.get(job.kind), _OUTCOMES.get(Job.State(job.state))
-    if user is None or not user.mails_jobs or title is None or outcome is None:
+    if job.kind in JOB_TITLES:
+        path = reverse("job", args=[job.pk])
+        _post_end(JOB_TITLES[job.kind], job.created_by, job.study, job.state, job.message, path)
+
+
+def run_finished(
+    name: str, run_id: int, *, user: User | None, study: Study, state: str, message: str
+) -> None:
+    """To whoever requested it; nobody did where a policy of the study did."""
+    _post_end(RUN_TITLES[name], user, study, state, message, reverse(RUN_PAGES[name], args=[run_id]))
+
+
+def _post_end(
+    title: Callable[[], str], user: User | None, study: Study | None, state: str, message: str, path: str
+) -> None:
+    outcome = _OUTCOMES.get(state)
+    if user is None or not user.mails_jobs or outcome is None:
         return
-    link = outbox.site_address(reverse("job", args=[job.pk]))
-    study = job.study.title if job.study else ""
+    name, link = study.title if study else "", outbox.site_address(path)
     outbox.post(
         user.email,
-        lambda: messages.job_finished(
-            job=title(), study=study, outcome=outcome(), detail=job.message, link=link
-        ),
+        lambda: messages.job_finished(job=title(), study=name, outcome=outcome(), detail=message, link=link),
         kind=Mail.Kind.JOB,
         user=user,
-        study=job.study,
+        study=study,
     )
 
 

@@ -107,7 +107,12 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         form = SignUpForm(request.POST or None, initial={"email": invitation.email})
     if request.method == "POST" and (form is None or form.is_valid()):
         return _accept_invitation(request, token, form)
-    context = {"study": invitation.study, "role": Role(invitation.role), "form": form}
+    context = {
+        "study": invitation.study,
+        "role": Role(invitation.role),
+        "form": form,
+        "single_sign_on": settings.SINGLE_SIGN_ON,
+    }
     return render(request, "labeling_ui/account/join.html", context)
 
 

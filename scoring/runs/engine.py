@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.errors import Conflict
+from annotation.mail import notices
 from annotation.models import User
 from annotation.studies import audit
 from scoring.models import ModelRow, ModelRun
@@ -266,9 +267,18 @@ class RunEngine(Generic[R]):
     def audit_end(self, run_id: int, event: str = "finished") -> None:
         """Record that a run is done or has failed, in the transaction that ends it. Why it failed stands with the run
         alone."""
-        run = self.runs._default_manager.select_related("study").get(pk=run_id)
+        run = self.runs._default_manager.select_related("study", "created_by").get(pk=run_id)
         if (fields := self.audit_fields(run)) is not None:
             self.audit(event, run, actor=None, state=run.state, **fields)
+            if event == "finished":
+                notices.run_finished(
+                    self.name,
+                    run.pk,
+                    user=run.created_by,
+                    study=run.study,
+                    state=run.state,
+                    message=run.message,
+                )
 
     def audit(self, event: str, run: Any, *, actor: User | None, **fields: Any) -> None:
         subject = f"{self.name} run {run.pk}"

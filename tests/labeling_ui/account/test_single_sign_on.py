@@ -16,9 +16,11 @@ from django.urls import reverse
 
 from annotation.access import accounts, tokens
 from annotation.models import AuditEvent, User
+from annotation.models.people import Role
+from annotation.studies import members
 from config import env
 from config.settings import single_sign_on_providers
-from tests.factories import UserFactory
+from tests.factories import StudyFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
 
@@ -113,6 +115,27 @@ def test_an_account_is_made_where_the_operator_wants_that(client, provider):
     assert (user.email, user.name) == ("ada@lab.example", "Ada Lab")
     assert not user.has_usable_password()
     assert not user.may_create_studies
+
+
+def test_who_holds_an_invitation_needs_no_account_before(client, provider):
+    provider()
+    study = StudyFactory()
+    admin = member(study, Role.ADMIN)
+    _invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=admin, email="ada@lab.example")
+    path = reverse("join", args=[token])
+    assert "Sign in with Lab login" in client.get(path).text
+    answer = sign_in(client, next=path)
+    assert answer.redirect_chain[-1][0] == path
+    client.post(path)
+    assert study.memberships.filter(user=signed_in_as(answer), role=Role.ANNOTATOR).exists()
+
+
+def test_an_invitation_that_is_used_up_lets_nobody_in(client, provider):
+    provider()
+    study = StudyFactory()
+    invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=member(study, Role.ADMIN))
+    members.revoke_invitation(invitation, actor=invitation.created_by)
+    assert signed_in_as(sign_in(client, next=reverse("join", args=[token]))) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Candidate, System
+from annotation.models import AuditEvent, Candidate, Mail, System
 from scoring.metrics import registry
 from scoring.metrics.contract import ExampleError, Outcome, Reading, SetupError
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
@@ -47,6 +47,15 @@ def test_it_scores_every_row():
     check_books(run)
     assert run.state == "done"
     assert values(run) == {"a bell": 2.0, "a dog that barks": 4.0, "rain": 1.0}
+
+
+def test_whoever_requested_it_hears_of_its_end_by_mail():
+    run = run_over(study_of(["a bell"]))
+    ScoringRun.objects.update(created_by=factories.UserFactory(email="ada@example.org", mails_jobs=True))
+    worked(run)
+    mail = Mail.objects.get()
+    assert (mail.to, mail.subject) == ("ada@example.org", "Scoring run: finished")
+    assert f"/scoring-runs/{run.pk}/" in mail.text
 
 
 def test_faults_stay_with_their_rows():
