@@ -18,7 +18,7 @@ import numpy as np
 from analytics.data import counted_judgments, postgres
 from analytics.data.votes import NOBODY, Votes
 from analytics.statistics.arrays import IntArray
-from annotation.models import Study
+from annotation.models import Question, Study
 from annotation.rating.rules import stopping
 
 # Two halves of 64 bits of a SHA-256 of what names a task to people: enough that no two of a study's are alike.
@@ -118,12 +118,22 @@ def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
     return whole.hexdigest()
 
 
+# What people marked and wrote, in studies that ask for it.
+_OPEN_ANSWERS = """
+SELECT jsonb_build_array(t.external_id, q.key, a.candidate_id IS NULL, a.events, a.text)
+FROM annotation_question q JOIN annotation_protocolversion p ON p.id = q.protocol_version_id
+JOIN annotation_answer a ON a.question_id = q.id JOIN annotation_task t ON t.id = a.task_id
+WHERE p.study_id = %(study)s AND q.kind IN ('events', 'text') AND a.counted
+"""
+
+
 def _other_data(study: Study) -> list[Any]:
     parts: list[Any] = [[one.fate, one.reason, one.n] for one in counted_judgments.judgment_fates(study)]
     parts.append(asdict(counted_judgments.material_counts(study)))
     origins = asdict(counted_judgments.vote_origins(study))
     parts += [origins] if any(origins.values()) else []
-    for rows in _BESIDES:
+    asked = Question.objects.filter(protocol_version__study=study, kind__in=("events", "text"))
+    for rows in (*_BESIDES, *([_OPEN_ANSWERS] if asked.exists() else [])):
         parts += [
             [str(part) for part in row]
             for row in postgres.fetch_rows(_SUMMED.format(rows=rows), study=study.pk)

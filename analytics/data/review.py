@@ -157,7 +157,7 @@ class SystemAnswers:
 
 def unit_rows(question: MeasuredQuestion) -> list[UnitRow]:
     """The question's units by one scan, alike ones together."""
-    sql = _UNITS.format(value="a.choice" if question.is_preference else "a.value")
+    sql = _UNITS.format(value=question.value_sql)
     rows = []
     for corrected, marked, *ratings, units in _of_question(sql, question):
         counted, excluded, unmarked = (Counter(map(float, values or ())) for values in ratings)
@@ -233,16 +233,16 @@ WHERE c.study_id = %(study)s GROUP BY rule, c.decision
 
 # What raters had said of the task by then, kept out since by the review or not.
 _BLIND = f"""
-SELECT coalesce(own.choice, own.value), (
-    SELECT array_agg(coalesce(a.choice, a.value) ORDER BY coalesce(a.choice, a.value))
+SELECT {{own}}::float8, (
+    SELECT array_agg(({{value}})::float8 ORDER BY {{value}})
     FROM annotation_judgment j JOIN annotation_answer a ON a.judgment_id = j.id
     WHERE j.task_id = e.task_id AND a.question_id = ANY(%(questions)s)
-      AND a.candidate_id IS NOT DISTINCT FROM own.candidate_id AND coalesce(a.choice, a.value) IS NOT NULL
+      AND a.candidate_id IS NOT DISTINCT FROM own.candidate_id AND {{value}} IS NOT NULL
       AND {counted.STANDING} AND j.submitted_at <= e.submitted_at AND (NOT j.excluded OR {EXCLUDED_BY_REVIEW_SQL})
 )
 FROM annotation_judgment e JOIN annotation_answer own ON own.judgment_id = e.id
 WHERE e.id IN (SELECT c.blind_judgment_id FROM annotation_reviewcase c WHERE c.study_id = %(study)s)
-  AND own.question_id = ANY(%(questions)s) AND coalesce(own.choice, own.value) IS NOT NULL
+  AND own.question_id = ANY(%(questions)s) AND {{own}} IS NOT NULL
 ORDER BY e.id, own.id
 """
 
@@ -324,7 +324,9 @@ def case_returns(study: Study) -> list[tuple[bool, str, int]]:
 
 def blind_answers(question: MeasuredQuestion) -> list[BlindAnswer]:
     """One row per expert's judgment (and candidate, where each is asked about), however many cases rest on it."""
-    return [BlindAnswer(expert, tuple(raters or ())) for expert, raters in _of_question(_BLIND, question)]
+    value = question.value_sql
+    sql = _BLIND.format(value=value, own=value.replace("a.", "own."))
+    return [BlindAnswer(expert, tuple(raters or ())) for expert, raters in _of_question(sql, question)]
 
 
 def rejudging(study: Study) -> Rejudging:

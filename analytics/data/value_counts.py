@@ -31,7 +31,8 @@ _MOST_COLUMNS = 12
 
 _ARRAYS = f"""
 SELECT given, count(*) FROM (
-    SELECT array_agg(a.value ORDER BY a.value) AS given {COUNTED_ANSWERS_SQL} AND a.value IS NOT NULL {{first}}
+    SELECT array_agg({{value}} ORDER BY {{value}})::float8[] AS given
+    {COUNTED_ANSWERS_SQL} AND {{value}} IS NOT NULL {{first}}
     GROUP BY a.task_id, a.candidate_id
 ) AS unit GROUP BY given
 """
@@ -56,8 +57,9 @@ SELECT EXISTS (
 
 _SYSTEM_RATINGS = f"""
 WITH unit AS (
-    SELECT a.task_id, a.candidate_id, count(a.value) AS n, sum(a.value) AS total, sum(a.value * a.value) AS squares
-    {COUNTED_ANSWERS_SQL} AND a.value IS NOT NULL
+    SELECT a.task_id, a.candidate_id, count({{value}}) AS n, sum({{value}}) AS total,
+           sum({{value}} * {{value}}) AS squares
+    {COUNTED_ANSWERS_SQL} AND {{value}} IS NOT NULL
     GROUP BY a.task_id, a.candidate_id
 )
 SELECT s.name, sum(u.n)::bigint, sum(u.total), sum(u.squares)
@@ -139,7 +141,9 @@ def unit_counts(question: MeasuredQuestion) -> UnitCounts:
     """
     points = question.categories
     if not 0 < len(points) <= _MOST_COLUMNS:
-        arrays = _question_rows(_ARRAYS.format(first=first_votes_condition(question)), question)
+        arrays = _question_rows(
+            _ARRAYS.format(value=question.value_sql, first=first_votes_condition(question)), question
+        )
         return without_off_scale([(Counter(values), units) for values, units in arrays], points)
     with transaction.atomic(), connection.cursor() as cursor:
         # Room for the counts of three million units; with the default 4 MB they go through files, at half the speed.
@@ -165,7 +169,7 @@ def without_off_scale(rows: list[CountRow], points: Sequence[float]) -> UnitCoun
 
 
 def _counts_by_column(question: MeasuredQuestion) -> str:
-    column, places = _value_column(question), range(1, len(question.categories) + 1)
+    column, places = question.value_sql, range(1, len(question.categories) + 1)
     counts = ", ".join(
         f"count(*) FILTER (WHERE {column} = (%(values)s::float8[])[{i}]) AS n{i}" for i in places
     )
@@ -188,15 +192,40 @@ def has_unnamed_raters(question: MeasuredQuestion) -> bool:
 
 
 def system_ratings(question: MeasuredQuestion) -> list[SystemRatings]:
-    """Ratings by system; none for a question that is asked once about several candidates together."""
-    if not (question.per_candidate or question.one_candidate):
+    """Ratings by system; none for a question that is asked once about several candidates together, and for one whose
+    values are names of options."""
+    if not question.has_means or not (question.per_candidate or question.one_candidate):
         return []
     candidate = _OWN_CANDIDATE if question.per_candidate else _ONLY_CANDIDATE
-    rows = _question_rows(_SYSTEM_RATINGS.format(candidate=candidate), question)
+    rows = _question_rows(_SYSTEM_RATINGS.format(value=question.value_sql, candidate=candidate), question)
     return [SystemRatings(*row) for row in rows]
 
 
+# Of two candidates that one judgment ranked, the better place wins.
+_RANKED_PAIRS = """
+WITH said AS (
+    SELECT a.judgment_id, a.value, c.system_id {counted} AND a.value IS NOT NULL
+)
+SELECT s0.name, s1.name, count(*) FILTER (WHERE x.value < y.value), count(*) FILTER (WHERE x.value > y.value),
+       0::bigint, 0::bigint
+FROM said x JOIN said y ON y.judgment_id = x.judgment_id
+JOIN annotation_system s0 ON s0.id = x.system_id JOIN annotation_system s1 ON s1.id = y.system_id
+WHERE s0.name < s1.name
+GROUP BY s0.name, s1.name ORDER BY s0.name, s1.name
+"""
+
+
 def pair_votes(question: MeasuredQuestion) -> list[PairVotes]:
+    """Of a ranking: each judgment is a vote on every pair of systems that it places."""
+    if question.is_ranking:
+        counted_answers = COUNTED_ANSWERS_SQL.replace(
+            "FROM annotation_answer a",
+            "FROM annotation_answer a JOIN annotation_candidate c ON c.id = a.candidate_id",
+            1,
+        )
+        return [
+            PairVotes(*row) for row in _question_rows(_RANKED_PAIRS.format(counted=counted_answers), question)
+        ]
     return [PairVotes(*row) for row in _question_rows(_PAIRS, question)]
 
 
@@ -207,10 +236,6 @@ def code_counts(study: Study) -> dict[str, int]:
 
 def judgments_wanted(study: Study) -> int:
     return int(fetch_rows(_WANTED, study=study.pk)[0][0])
-
-
-def _value_column(question: MeasuredQuestion) -> str:
-    return "a.choice" if question.is_preference else "a.value"
 
 
 def _question_rows(sql: str, question: MeasuredQuestion, **params: Any) -> list[Any]:
@@ -243,7 +268,7 @@ class ClusteredCounts:
 
 def unit_counts_by_prompt(question: MeasuredQuestion) -> ClusteredCounts:
     """As `unit_counts`, but units with equal counts are one row only where they share their prompt."""
-    value, first = _value_column(question), first_votes_condition(question)
+    value, first = question.value_sql, first_votes_condition(question)
     rows = _question_rows(_COUNTS_BY_PROMPT.format(value=value, first=first), question)
     counts: list[CountRow] = [(Counter(values), units) for _, values, units in rows]
     return ClusteredCounts(without_off_scale(counts, question.categories), [prompt for prompt, _, _ in rows])
@@ -269,7 +294,7 @@ def histograms(
     totals = [_totals(rows) for rows in sets]
     values = question.categories or sorted(set().union(*totals))
     if question.categories or len(values) <= _BINS:
-        labels = _CHOICES if question.is_preference else {value: f"{value:g}" for value in values}
+        labels = _CHOICES if question.is_preference else {value: question.label(value) for value in values}
         return [(labels[value], tuple(total[value] for total in totals)) for value in values]
     return _binned(totals)
 

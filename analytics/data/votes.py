@@ -68,7 +68,7 @@ COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW = range(3)
 
 _VOTES = f"""
 SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rater_id, 0),
-       coalesce(a.choice, a.value)::float8, coalesce(a.confidence, 'NaN')::float8,
+       ({{value}})::float8, coalesce(a.confidence, 'NaN')::float8,
        extract(epoch FROM {FIRST_VOTE_TIME_SQL})::float8 AS said_at, coalesce(j.presentation[1], {NOBODY})::int2,
        (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {EXCLUDED_BY_REVIEW_SQL} THEN {EXCLUDED_BY_REVIEW}
              ELSE {EXCLUDED} END)::int2,
@@ -78,7 +78,7 @@ SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rat
 FROM annotation_answer a
 JOIN annotation_judgment j ON j.id = a.judgment_id
 JOIN annotation_task t ON t.id = a.task_id
-WHERE a.question_id = ANY(%(questions)s) AND coalesce(a.choice, a.value) IS NOT NULL
+WHERE a.question_id = ANY(%(questions)s) AND {{value}} IS NOT NULL
   AND {counted.STANDING} AND {counted.NOT_WITHDRAWN}
   AND ({counted.REGULAR_TASK} OR (t.kind = {Task.Kind.REPEAT:d} AND t.repeats_id IS NOT NULL))
 ORDER BY said_at, a.id
@@ -202,7 +202,8 @@ class Votes:
 def load_votes(question: MeasuredQuestion) -> Votes:
     """By a few queries, whatever the size of the study."""
     study = question.study_id
-    answers = postgres.copy_columns(_VOTES, _VOTE_TYPES, _params(study, questions=list(question.ids)))
+    sql = _VOTES.format(value=question.value_sql)
+    answers = postgres.copy_columns(sql, _VOTE_TYPES, _params(study, questions=list(question.ids)))
     tasks = postgres.copy_columns(_TASKS, _TASK_TYPES, _params(study))
     candidates = postgres.copy_columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(study))
     rows = _index(answers["task"], tasks["task"]), _index(answers["candidate"], candidates["candidate"])

@@ -84,8 +84,9 @@ def answers_by_judgment(judgment_ids: Collection[int], **filters: Any) -> Mappin
     """The answers of each judgment that pass the filters, in the order of the protocol's questions."""
     # As one parameter: of tasks that many judged there are more judgments than a statement may have parameters.
     rows = Answer.objects.filter(judgment__any_of=judgment_ids, **filters).order_by("question_id", "pk")
-    fields = ("candidate_id", "choice", "value", "confidence", "text", "events")
-    values: Iterable[Row] = rows.values("judgment_id", *fields, key=F("question__key"))
+    fields = ("candidate_id", "choice", "value", "selected", "confidence", "text", "events")
+    asked = {"key": F("question__key"), "kind": F("question__kind"), "keys": F("question__options")}
+    values: Iterable[Row] = rows.values("judgment_id", *fields, **asked)
     return grouped((row["judgment_id"], row) for row in values)
 
 
@@ -294,6 +295,8 @@ def _judgment(row: Row, slots: Sequence[Row], *, exclusion_reason: str) -> Recor
 def _answer(row: Row, presentation: Sequence[int] | None, slots: Sequence[Row]) -> Record:
     """`slot` and `system` say what the answer is about: a candidate, or None for the task as a whole.
 
+    `option` and `options` are keys of what can be chosen; of a choice, `value` is the option's number.
+
     `choice` names the preferred system, `choice_slot` which of the task's candidates that is (both may be of one
     system), `choice_shown` the side that the rater saw it on; None where an import does not tell.
     """
@@ -311,6 +314,8 @@ def _answer(row: Row, presentation: Sequence[int] | None, slots: Sequence[Row]) 
         "choice_slot": preferred,
         "choice_shown": None if choice is None or not presentation else shown_choice(choice, presentation),
         "value": plain_number(row["value"]),
+        "option": row["keys"][int(row["value"]) - 1] if row["kind"] == "choice" else None,
+        "options": None if row["selected"] is None else [row["keys"][n - 1] for n in row["selected"]],
         "confidence": plain_number(row["confidence"]),
         "text": row["text"],
         "events": row["events"],

@@ -60,6 +60,11 @@ _PRESENTATION = """
 CASE WHEN cardinality(j.presentation) > 0 THEN chr(31) || array_to_string(j.presentation, chr(31)) ELSE '' END
 """
 
+_OPTIONS = """
+CASE WHEN cardinality(a.selected) > 0
+     THEN (SELECT chr(31) || string_agg(q.options[n], chr(31) ORDER BY n) FROM unnest(a.selected) AS n) ELSE '' END
+"""
+
 JUDGMENTS = f"""
 WITH {_JUDGMENTS_IN_SNAPSHOT}, shown AS (
     SELECT tc.task_id, array_agg(s.name ORDER BY tc.slot) AS names, array_agg(tc.candidate_id ORDER BY tc.slot) AS ids,
@@ -83,7 +88,8 @@ SELECT coalesce(j.other_name, j.client_id),
        CASE WHEN a.choice = 3 THEN 'tie' WHEN a.choice = 4 THEN 'both_bad'
             WHEN cardinality(j.presentation) > 0
             THEN CASE WHEN j.presentation[1] = a.choice - 1 THEN 'A' WHEN a.choice IS NOT NULL THEN 'B' END END,
-       a.value, a.confidence, CASE WHEN j.anonymous THEN NULL ELSE nullif(a.text, '') END,
+       a.value, CASE q.kind WHEN 'choice' THEN q.options[a.value::int] END, {_OPTIONS},
+       a.confidence, CASE WHEN j.anonymous THEN NULL ELSE nullif(a.text, '') END,
        CASE WHEN j.anonymous THEN NULL ELSE a.events END,
        CASE WHEN cardinality(j.codes) > 0 THEN chr(31) || array_to_string(j.codes, chr(31)) ELSE '' END,
        CASE WHEN j.anonymous THEN NULL ELSE nullif(j.comment, '') END,
@@ -385,16 +391,30 @@ RELEASE_TABLES: dict[str, ReleaseTable] = {
             ("counted", "flag", "it counts: effective, not excluded, no expert's own"),
             ("protocol_version", "int", "what was asked, by the manifest's protocols"),
             ("question", "word", "its key; null where codes alone were given"),
-            ("question_kind", "word", "preference, rating, correctness, events or text"),
+            (
+                "question_kind",
+                "word",
+                "preference, rating, correctness, choice, choices, ranking, events or text",
+            ),
             ("slot", "int", "the candidate (from 0) that the answer is about; null for the task as a whole"),
             ("system", "word", "who made that candidate"),
             ("choice", "word", "the system preferred, tie or both_bad"),
             ("choice_slot", "int", "the candidate (from 0) preferred"),
             ("choice_shown", "word", "the side chosen as the rater saw it: A, B, tie or both_bad"),
-            ("value", "real", "the rating"),
+            (
+                "value",
+                "real",
+                "the rating; of a choice the number of the option, of a ranking the place of the slot, 1 the best",
+            ),
+            ("option", "word", "of a choice: the option's key"),
+            ("options", "texts", "of choices: the keys of the options ticked; empty where none was"),
             ("confidence", "real", "how sure the rater was"),
             ("text", "text", "the answer in words"),
-            ("events", "json", "the answer as events in time"),
+            (
+                "events",
+                "json",
+                "events in time: start and end in seconds (end null for a point), label, note",
+            ),
             ("codes", "texts", "feedback codes"),
             ("comment", "text", "what the rater added"),
             ("hint", "json", "what a model said of the task when it was handed out"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from analytics.code_version import code_version
 from analytics.data.postgres import consistent_snapshot
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.datasets import judged_tasks, rules
 from analytics.datasets.card import audio_folder, file_name, training_set_card
 from analytics.datasets.formats import training
@@ -84,7 +84,7 @@ class ResolvedOptions:
 
 def resolve_options(study: Study, options: TrainingSetOptions) -> ResolvedOptions:
     """Raises InvalidInput where the study has nothing of what is asked for, or choices do not go together."""
-    measured = measured_questions(study)
+    measured = scaled_questions(study)
     chosen, questions = training.check_options(options, _plain(measured))
     keys = {question.key for question in questions}
     scores = any(column.kind in ("scores", "own_scores") for column in chosen.columns)
@@ -96,7 +96,7 @@ def resolve_options(study: Study, options: TrainingSetOptions) -> ResolvedOption
 
 def formats_of(study: Study) -> list[str]:
     """The formats that the study's questions fit; all of them where it asks nothing that is measured."""
-    return training.fitting_formats(_plain(measured_questions(study))) or list(training.TRAINING_FORMATS)
+    return training.fitting_formats(_plain(scaled_questions(study))) or list(training.TRAINING_FORMATS)
 
 
 def _plain(measured: Iterable[MeasuredQuestion]) -> list[Question]:

@@ -61,15 +61,15 @@ class SystemWins:
     strength: float | None = None
 
 
-def system_means(rows: Iterable[SystemRatings]) -> list[SystemMean]:
-    """The best first."""
+def system_means(rows: Iterable[SystemRatings], *, lowest_first: bool = False) -> list[SystemMean]:
+    """The best first; of places in a ranking that is the lowest."""
     means = []
     for row in rows:
         # Rounding can leave a tiny negative where all ratings are equal.
         squares = max(0.0, row.squares - row.total**2 / row.n)
         sd = math.sqrt(squares / (row.n - 1)) if row.n > 1 else None
         means.append(SystemMean(row.system, row.n, row.total / row.n, sd))
-    return sorted(means, key=lambda one: (-one.mean, one.system))
+    return sorted(means, key=lambda one: (one.mean if lowest_first else -one.mean, one.system))
 
 
 def system_wins(rows: Iterable[PairVotes]) -> list[SystemWins]:
@@ -215,7 +215,8 @@ def _scan_question(question: MeasuredQuestion, rows: list[CountRow]) -> dict[str
     if question.is_preference:
         means, wins = [], system_wins(value_counts.pair_votes(question))
     else:
-        means, wins = system_means(value_counts.system_ratings(question)), []
+        means = system_means(value_counts.system_ratings(question), lowest_first=question.is_ranking)
+        wins = system_wins(value_counts.pair_votes(question)) if question.is_ranking else []
     figures = {"means": [asdict(one) for one in means], "wins": [asdict(one) for one in wins]}
     return {"key": question.key, "histogram": histogram(question, rows), **figures}
 

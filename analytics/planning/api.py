@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.planning import pilot
 from analytics.planning.rules import GOALS, PlanRequest, RaterHabits, plan_study
 from analytics.reports.api import ReportJobOut
@@ -152,7 +152,7 @@ class PlanView(APIView):
         _done, newest = pilot.latest_pilot(study, pilot.PILOT)
         body = {
             "question": question.key,
-            "questions": [one.key for one in measured_questions(study)],
+            "questions": [one.key for one in scaled_questions(study)],
             "kind": kind,
             "goal": start.asked.goal,
             "goals": GOALS[kind],
@@ -203,7 +203,7 @@ class SimulationView(APIView):
 
 
 def _question(study: Study, body: dict[str, Any]) -> MeasuredQuestion:
-    questions = {one.key: one for one in measured_questions(study)}
+    questions = {one.key: one for one in scaled_questions(study)}
     key = body.get("question", next(iter(questions), ""))
     if key not in questions:
         known = ", ".join(questions) or "none of this study"

@@ -12,7 +12,7 @@ import numpy as np
 
 from analytics.data import votes as data_votes
 from analytics.data.postgres import consistent_snapshot, fetch_rows
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.overview import figures
 from analytics.planning.rules import (
     GOALS,
@@ -68,7 +68,7 @@ def published_figures(question_kind: str, width: float) -> dict[str, float]:
 
 def pilot_figures(study: Study) -> dict[str, Any]:
     """Figures of each question's votes, and the seconds of a judgment; reads all votes, so it belongs in a job."""
-    questions = {question.key: question_pilot(question) for question in measured_questions(study)}
+    questions = {question.key: question_pilot(question) for question in scaled_questions(study)}
     return {"questions": questions, "seconds": median_seconds(study)}
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from analytics.data import hints, items
 from analytics.data.postgres import consistent_snapshot
-from analytics.data.questions import measured_questions
+from analytics.data.questions import scaled_questions
 from analytics.data.votes import Votes, load_votes
 from analytics.reports.document import (
     Block,
@@ -171,7 +171,7 @@ def learned_comparison(
     held, scored = load_compared_scorers(study, models, others)
     texts, facts = items.candidate_texts(study), items.candidate_facts(study)
     comparison = ComparisonData(study, models, scored, held, texts, facts, resampling)
-    questions = measured_questions(study, language=language)
+    questions = scaled_questions(study, language=language)
     with translation.override(language):
         sections = [compared_section(comparison)]
         for done, question in enumerate(questions, start=1):
@@ -289,7 +289,7 @@ def run_comparison(running: RunningJob) -> dict[str, Any]:
     if study is None:
         raise JobFailed("This study is not here any more.")
     models, others = _models(study, params["versions"]), scorers_of(study).filter(pk__in=params["scorers"])
-    questions = len(measured_questions(study))
+    questions = len(scaled_questions(study))
     with Heartbeat(running, total=questions) as heartbeat, consistent_snapshot():
         document = learned_comparison(
             study,

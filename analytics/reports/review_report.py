@@ -160,7 +160,7 @@ def question_parts(question: MeasuredQuestion) -> dict[str, Any]:
     answers stand to the raters'."""
     units = review.unit_rows(question)
     sets = [review.part_value_counts(units, "before"), review.part_value_counts(units, "after")]
-    systems = [] if question.is_preference else review.system_answers(question)
+    systems = review.system_answers(question) if question.is_rating else []
     return {
         "key": question.key,
         "title": question.title,

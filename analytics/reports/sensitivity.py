@@ -18,7 +18,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from analytics.data import scores
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.data.scores import Scores
 from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD
 from analytics.reports.document import (
@@ -148,7 +148,7 @@ def _humans(study: Study, scorer: Scorer, loaded: Scores, resampling: Resampling
     entry = registry.METRICS.get(scorer.key)
     pairs = bool(loaded.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
     figures: list[dict[str, Any]] = []
-    for question in measured_questions(study):
+    for question in scaled_questions(study):
         if question.is_preference:
             figures += _against_preferences(question, scorer, loaded, pairs=pairs, resampling=resampling)
         elif not pairs:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.data.votes import load_votes
 from analytics.training import examples
 from analytics.training.examples import TrainingExample
@@ -66,7 +66,7 @@ class TrainingSplit:
 def learnable(study: Study, kind: str, *, language: str = "en") -> list[MeasuredQuestion]:
     """The questions of a study that a kind of model can learn from, a model of ratings from one of them; none where it
     cannot. Titles are in the language, where the protocol has it."""
-    questions = measured_questions(study, language=language)
+    questions = scaled_questions(study, language=language)
     learns_ratings = trainable(kind).learns_ratings
     return [
         question

@@ -98,7 +98,8 @@ class CandidateRecord:
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """In the task's own terms: `choice` as in `rules.answers` (1 first slot … 4 both bad), `slot` per candidate."""
+    """In the task's own terms, as in `rules.answers`: `choice` (1 first slot … 4 both bad), the numbers of options in
+    `value` and `selected`, a place in a ranking in `value`; `slot` per candidate."""
 
     question: str
     choice: int | None = None
@@ -106,6 +107,16 @@ class AnswerRecord:
     confidence: float | None = None
     text: str = ""
     slot: int | None = None
+    selected: tuple[int, ...] | None = None
+    events: tuple[Mapping[str, Any], ...] | None = None
+
+    @property
+    def fields(self) -> list[Any]:
+        """Field by field: `astuple` takes ten times as long. Those that most kinds lack are left out where they are
+        empty."""
+        plain = [self.question, self.choice, self.value, self.confidence, self.text, self.slot]
+        more = self.selected is not None or self.events is not None
+        return [*plain, self.selected, self.events] if more else plain
 
 
 # Keys of judgments that have no name yet; `merging` says how they merge.
@@ -271,10 +282,7 @@ def encode_candidates(candidates: Sequence[CandidateRecord]) -> str:
 
 
 def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:
-    answers = [
-        [answer.question, answer.choice, answer.value, answer.confidence, answer.text, answer.slot]
-        for answer in judgment.answers
-    ]
+    answers = [answer.fields for answer in judgment.answers]
     return [
         judgment.key, judgment.row, judgment.rater, answers,
         judgment.codes, judgment.comment, judgment.presentation, judgment.column,

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 
 from django.db import connection, transaction
 from django.db.models import F, Q
+from psycopg.types.json import Jsonb
 
 from annotation import bulk_queries, hooks
 from annotation.bulk_queries import batches, existing_values, rows_in_batches
@@ -344,7 +345,8 @@ def analyze_tables() -> None:
 
 # The columns that `_answers` fills.
 ANSWER_COLUMNS = (
-    "judgment_id", "task_id", "question_id", "candidate_id", "choice", "value", "confidence", "text", "counted",
+    "judgment_id", "task_id", "question_id", "candidate_id", "choice", "value", "confidence", "text",
+    "selected", "events", "counted",
 )  # fmt: skip
 # A task that the judgments fill beyond its overlap gets a larger one: nothing that was said is left out.
 _COUNT_SQL = """
@@ -460,11 +462,7 @@ def _imported_judgments(task_ids: Collection[int]) -> Iterator[Judgment]:
 
 
 def _content_sha256(judgment: JudgmentRecord) -> bytes:
-    # Field by field, in the order of AnswerRecord: `astuple` takes ten times as long.
-    answers = [
-        (answer.question, answer.choice, answer.value, answer.confidence, answer.text, answer.slot)
-        for answer in judgment.answers
-    ]
+    answers = [answer.fields for answer in judgment.answers]
     content = [answers, judgment.codes, judgment.comment, judgment.presentation]
     return hashlib.sha256(json.dumps(content).encode()).digest()
 
@@ -499,6 +497,8 @@ def _answers(
             answer.value,
             answer.confidence,
             answer.text,
+            None if answer.selected is None else list(answer.selected),
+            None if answer.events is None else Jsonb(list(answer.events)),
             True,
         )
 

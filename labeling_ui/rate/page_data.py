@@ -51,10 +51,26 @@ def _own_answer(question: QuestionSpec, answer: Mapping[str, Any], *, is_panel: 
 def _answer_text(question: QuestionSpec, answer: Mapping[str, Any]) -> str:
     if "choice" in answer:
         return {"tie": _("Tie"), "both_bad": _("Both bad")}.get(answer["choice"], str(answer["choice"]))
+    options = {option.key: in_language(option.title) for option in question.options}
+    if "option" in answer:
+        return options.get(answer["option"], answer["option"])
+    if "options" in answer:
+        return ", ".join(options.get(key, key) for key in answer["options"]) or _("None of these")
+    if "ranking" in answer:
+        return " › ".join(chr(ord("A") + position) for position in answer["ranking"])
+    if "events" in answer:
+        said = (_event_text(event, options) for event in answer["events"])
+        return "; ".join(said) or _("Nothing to mark")
     if "value" in answer:
         labels = {point.value: in_language(point.label) for point in question.points}
         return f"{answer['value']:g} {labels.get(answer['value'], '')}".strip()
     return str(answer.get("text", ""))
+
+
+def _event_text(event: Mapping[str, Any], options: Mapping[str, str]) -> str:
+    times = [event["start"], *([event["end"]] if event["end"] is not None else [])]
+    at = "–".join(f"{int(seconds // 60)}:{seconds % 60:04.1f}" for seconds in times)
+    return " ".join(part for part in (at, options.get(event["label"], ""), event["note"]) if part)
 
 
 # What a study asks of listening, told to its raters before they begin.

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.planning import pilot
 from analytics.planning.pilot import StartingValues
 from analytics.planning.rules import GOALS, PlanRequest, plan_study
@@ -85,7 +85,7 @@ def _report_initial(done: Job | None) -> dict[str, object]:
 def planner(request: HttpRequest, slug: str) -> HttpResponse:
     """Formulas of the numbers in the address; posted to, votes are read or the plan is tried in the background."""
     study = access.managed_study(request.user, slug)
-    questions = measured_questions(study)
+    questions = scaled_questions(study)
     if not questions:
         return render(request, "labeling_ui/reports/planner/planner.html", {"study": study})
     question = next((one for one in questions if one.key == request.GET.get("question")), questions[0])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import groupby
 from typing import Any
 
 from django.utils.functional import Promise
@@ -66,10 +67,40 @@ class SystemRow:
 
 
 def question_cards(overview: StudyOverview, protocol: Protocol) -> list[dict[str, Any]]:
-    return [
-        _question_card(question, protocol.question(question.key), n_judgments=overview.progress.judgments)
-        for question in overview.questions
-    ]
+    """A card for each question; one for all the options of a question that lets tick several."""
+    cards = []
+    for key, group in groupby(overview.questions, key=lambda one: one.key.partition(":")[0]):
+        questions, spec = list(group), protocol.question(key)
+        card = _question_card(questions[0], spec, n_judgments=overview.progress.judgments)
+        cards.append(card if questions[0].kind != "choices" else card | _options_card(questions, key, spec))
+    return cards
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One of several options: how often it was ticked, and how far raters agree on it."""
+
+    label: str
+    n: int
+    share: float
+    length: float
+    alpha: float | None
+
+
+def _options_card(
+    questions: Sequence[QuestionOverview], key: str, spec: QuestionSpec | None
+) -> dict[str, Any]:
+    """What differs from the card of its first option."""
+    titles = {} if spec is None else {option.key: in_language(option.title) for option in spec.options}
+    rows = []
+    for question in questions:
+        ticked, total = dict(question.histogram).get("1", 0), sum(n for _value, n in question.histogram)
+        option = question.key.partition(":")[2]
+        share = ticked / total if total else 0.0
+        label = titles.get(option, option)
+        rows.append(OptionRow(label, ticked, share, round(100 * share, 2), question.agreement["alpha"]))
+    title = key if spec is None else in_language(spec.title)
+    return {"key": key, "title": title, "options": rows, "histogram": (), "systems": ()}
 
 
 def code_bars(overview: StudyOverview, protocol: Protocol) -> list[Bar]:
@@ -109,12 +140,13 @@ def _question_card(
     # Which candidate of a comparison is stored first is arbitrary: what leads must not depend on it.
     leading = result.get("symmetric", result)
     ci = None if leading["ci95"] is None else (leading["ci95"][0], leading["ci95"][1])
-    compares = question.kind == "preference"
+    compares, ranks = question.kind == "preference", question.kind == "ranking"
     return {
         "key": question.key,
         "title": question.title if spec is None else in_language(spec.title),
         "level": str(MEASUREMENT_LEVEL_LABELS[leading["level"]]),
         "compares": compares,
+        "ranks": ranks,
         "alpha": leading["alpha"],
         "ci": ci,
         "interval": None if leading["alpha"] is None else _interval(leading["alpha"], ci),
@@ -130,7 +162,7 @@ def _question_card(
         "raters": _rater_count_text(result),
         "first_votes": result.get("first_votes"),
         "versions_left_out": ", ".join(map(str, result["protocol_versions_left_out"])),
-        "histogram": () if compares else tuple(_bars(_labelled_histogram(question, spec))),
+        "histogram": () if compares or ranks else tuple(_bars(_labelled_histogram(question, spec))),
         "systems": tuple(_win_rates(question) if compares else _mean_ratings(question, spec)),
     }
 
@@ -158,6 +190,11 @@ def _rater_count_text(result: Mapping[str, Any]) -> str:
 
 
 def _labelled_histogram(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[tuple[str, int]]:
+    if question.kind == "choice" and spec is not None:  # the options by number, in the reader's language
+        titles = [in_language(option.title) for option in spec.options]
+        for index, (stored, n) in enumerate(question.histogram):
+            yield (titles[index] if index < len(titles) else stored), n
+        return
     points = {} if spec is None else {f"{p.value:g}": in_language(p.label) for p in spec.points}
     for value, n in question.histogram:
         yield (f"{value} · {points[value]}" if points.get(value) else value), n
@@ -173,6 +210,17 @@ def _bars(rows: Iterable[tuple[str, int]]) -> Iterator[Bar]:
 def _mean_ratings(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[SystemRow]:
     """The bar begins at the scale's lowest value and fills it at the highest."""
     low, high = _scale_range(question, spec)
+    if question.kind == "ranking":  # place 1 fills the bar
+        wins = {row.system: row for row in question.wins}
+        worst = max(2.0, *(row.mean for row in question.means)) if question.means else 2.0
+        for row in question.means:
+            won = wins.get(row.system)
+            yield SystemRow(
+                row.system, row.n, row.mean, round(100 * (worst - row.mean) / (worst - 1), 2), sd=row.sd,
+                wins=won.wins if won else 0, losses=won.losses if won else 0,
+                strength=won.strength if won else None,
+            )  # fmt: skip
+        return
     for row in question.means:
         length = 100 * (row.mean - low) / (high - low) if high > low else 0.0
         yield SystemRow(row.system, row.n, row.mean, round(length, 2), sd=row.sd)

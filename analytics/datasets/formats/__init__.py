@@ -27,7 +27,8 @@ _JUDGMENT = (
     "submitted_at", "gains_db", "heard_s", "heard_item_s", "switches", "session_s", "rater_marks",
 )  # fmt: skip
 _ANSWER = (
-    "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "confidence", "text", "events",
+    "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "option", "options", "confidence",
+    "text", "events",
 )  # fmt: skip
 _ITEM = (
     "study", "item", "state", "strata", "version", "current", "retracted", "prompt", "lyrics", "question", "reference",

@@ -97,6 +97,11 @@ def _question_controls(question: QuestionSpec, name: str, place: int | None) -> 
         choices = tuple((choice, "") for choice in question.choices)
     elif question.kind == "text":
         tag, attributes = "TextArea", {"maxSubmissions": "1"}
+    elif question.kind in ("choice", "choices"):
+        tag, attributes = "Choices", {"choice": "single" if question.kind == "choice" else "multiple"}
+        choices = tuple((option.key, str(option.title)) for option in question.options)
+        if question.is_none_an_answer:
+            needed = {}
     elif not question.points:
         tag, attributes = "Number", {"min": f"{question.minimum:g}", "max": f"{question.maximum:g}"}
     elif _is_stars(question):
@@ -160,6 +165,9 @@ _CHOICES = {TIE: "tie", BOTH_BAD: "both_bad"}
 
 def label_studio_refusal(protocol: Protocol) -> str:
     """Why a study cannot be written so; nothing where it can."""
+    if kinds := sorted({question.kind for question in protocol.questions} & {"ranking", "events"}):
+        asked = " and ".join({"ranking": "rankings", "events": "events"}[kind] for kind in kinds)
+        return f"{protocol.key} asks for {asked}, which this Label Studio export does not write; use jsonl or csv."
     if not protocol.repeats_a_sound:
         return ""
     return (
@@ -249,6 +257,11 @@ class _Tasks:
         name = answer["key"] + ("" if about is None else self.ends[slots[about]])
         if (choice := answer["choice"]) is not None:
             yield name, _CHOICES.get(choice) or "AB"[choice - 1]
+        elif answer["kind"] == "choice":
+            yield name, answer["keys"][int(answer["value"]) - 1]
+        elif answer["selected"] is not None:
+            if answer["selected"]:
+                yield name, [answer["keys"][number - 1] for number in answer["selected"]]
         elif answer["value"] is not None:
             yield name, answer["value"]
         elif answer["text"]:

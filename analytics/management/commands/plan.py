@@ -11,7 +11,7 @@ from typing import Any, get_args
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.data.postgres import consistent_snapshot
-from analytics.data.questions import measured_questions
+from analytics.data.questions import scaled_questions
 from analytics.planning.pilot import agreement_figures, median_seconds, published_figures, question_pilot
 from analytics.planning.rules import (
     RUNS,
@@ -109,7 +109,7 @@ def _published(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
 
 def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     study = study_by_slug(options["study"])
-    questions = {one.key: one for one in measured_questions(study)}
+    questions = {one.key: one for one in scaled_questions(study)}
     question = questions.get(options["question"] or next(iter(questions), ""))
     if question is None:
         known = ", ".join(questions) or "none with a level of measurement"

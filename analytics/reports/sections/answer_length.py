@@ -63,6 +63,8 @@ def _blocks(question: ScoredQuestion, lengths: dict[int, int]) -> Iterator[Block
         if len(pairs):
             yield from _of_preferences(question, pairs, lengths)
         return
+    if not question.question.is_rating:
+        return
     rated = rated_candidates(question.votes)
     if len(rated):
         yield from _of_ratings(question, rated, lengths)

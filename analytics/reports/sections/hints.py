@@ -30,7 +30,7 @@ def hints_section(material: ReportData) -> Section | None:
     questions = [hints.hinted_votes(votes.counted()) for votes in material.votes]
     questions = [one for one in questions if len(one.votes)]
     preferences = [one for one in questions if one.votes.question.is_preference]
-    ratings = [one for one in questions if not one.votes.question.is_preference]
+    ratings = [one for one in questions if one.votes.question.is_rating]
     blocks: list[Block] = [_shown(counts)]
     if preferences:
         blocks += _of_preferences(preferences, resampling)

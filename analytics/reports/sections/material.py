@@ -56,7 +56,14 @@ def how_made(resampling: Resampling) -> list[tuple[str, str]]:
 
 
 def kind_word(kind: str) -> str:
-    words = {"preference": _("preference"), "rating": _("rating"), "correctness": _("correctness")}
+    words = {
+        "preference": _("preference"),
+        "rating": _("rating"),
+        "correctness": _("correctness"),
+        "choice": _("one of several options"),
+        "choices": _("an option of several"),
+        "ranking": _("ranking"),
+    }
     return words.get(kind, kind)
 
 

@@ -30,12 +30,13 @@ def methods_section(material: ReportData) -> Section | None:
     questions = [votes for votes in material.votes if len(votes)]
     if not questions:
         return None
-    rated = [votes for votes in questions if not votes.question.is_preference]
+    rated = [votes for votes in questions if votes.question.is_rating]
+    compared = any(votes.question.is_preference for votes in questions)
     parts = [
         _data(material),
         _questions(questions),
         _agreement(material),
-        *([_preferences()] if len(rated) < len(questions) else []),
+        *([_preferences()] if compared else []),
         *([_ratings(material, rated)] if rated else []),
         _resampled(material.settings),
     ]
@@ -106,7 +107,7 @@ def _questions(questions: list[Votes]) -> Iterator[str]:
             "title": question.title.rstrip(".?!。？！"),
             "kind": kind_word(question.kind),
             "level": level_word(question.level),
-            "points": "" if question.is_preference else list_numbers(question.points),
+            "points": list_numbers(question.points) if question.is_rating else "",
             "versions": list_numbers(question.versions),
         }
         text = _(
@@ -195,6 +196,10 @@ def _percent(settings: ReportSettings) -> str:
     return f"{settings.resampling.level * 100:g}\N{NO-BREAK SPACE}%"
 
 
+KENDALL = (
+    "Kendall, M. G., & Babington Smith, B. (1939). The problem of m rankings. Annals of Mathematical Statistics, "
+    "10(3), 275–287."
+)
 KRIPPENDORFF = (
     "Krippendorff, K. (2018). Content Analysis: An Introduction to Its Methodology (4th ed.). SAGE."
 )
@@ -231,11 +236,13 @@ def references_section(material: ReportData) -> Section | None:
     if not questions:
         return None
     works = [KRIPPENDORFF, EFRON]
+    if any(votes.question.is_ranking for votes in questions):
+        works.append(KENDALL)
     if material.settings.interval == "jackknife":
         works.append(HUGHES)
     if any(votes.question.is_preference for votes in questions):
         works += [BRADLEY_TERRY, DAVIDSON, HESTERBERG]
-    if rated := [votes for votes in questions if not votes.question.is_preference]:
+    if rated := [votes for votes in questions if votes.question.is_rating]:
         works.append(HOLM)
         if not any((votes.rater == NOBODY).any() for votes in rated):
             works.append(CAMERON)

@@ -192,6 +192,8 @@ def _blocks(question: ScoredQuestion, texts: dict[int, CandidateText]) -> Iterat
             yield from calibration_blocks(scored, early)
             yield from missed_preferences(scored, pairs)
         return
+    if not question.question.is_rating:
+        return  # a choice and a place in a ranking are no quantity that a score could follow
     rated = rated_candidates(question.votes)
     if scored := question.with_scores(lambda one: one.of(rated.candidate)):
         yield from rating_tables(scored, rated, rated_candidates(question.first_votes), texts)

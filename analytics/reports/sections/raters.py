@@ -42,7 +42,7 @@ def _table(votes: Votes) -> Table:
     question, reading = votes.question, leading_reading(votes.question)
     counted = votes.counted()
     by_rater, alpha = _left_out(votes_for_agreement(counted), reading)
-    scale = not question.is_preference and question.level != "nominal"
+    scale = question.is_rating and question.level != "nominal"
     columns = [
         Column("rater", _("Rater")),
         Column("votes", _("Votes"), "count"),

@@ -197,9 +197,7 @@ def _listed(rated: QuestionRatings, contested: ContestedUnits) -> Iterator[Block
 
 
 def ratings_section(material: ReportData) -> Section | None:
-    questions = [
-        load_ratings(material, votes) for votes in material.votes if not votes.question.is_preference
-    ]
+    questions = [load_ratings(material, votes) for votes in material.votes if votes.question.is_rating]
     blocks = [block for one in questions if len(one.votes) for block in question_blocks(one)]
     return Section("ratings", _("Ratings"), blocks) if blocks else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from annotation.importing.formats import source_files
 from annotation.importing.formats.source_files import SourceRow
 from annotation.importing.records import AnswerRecord, Audio, CandidateRecord, RowProblem
 from annotation.protocols import Protocol, QuestionSpec
-from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
+from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE, canonical_events, check_events
 
 # Cells and answers of one row
 
@@ -82,6 +83,20 @@ def read_answer(
     slot = _read_slot(cells, question, order, sides)
     if question.kind == "text":
         return AnswerRecord(question.key, text=cells["value"], slot=slot)
+    if question.kind == "choice":
+        number = option_number(question, cells["value"])
+        if number is None:
+            _report_option(cells, question, cells["value"])
+        value = None if number is None else float(number)
+        return AnswerRecord(question.key, value=value, confidence=confidence, slot=slot)
+    if question.kind == "choices":
+        return AnswerRecord(
+            question.key, selected=_read_options(cells, question), confidence=confidence, slot=slot
+        )
+    if question.kind == "ranking":
+        return AnswerRecord(question.key, value=_read_place(cells, len(order)), slot=slot)
+    if question.kind == "events":
+        return AnswerRecord(question.key, events=_read_events(cells, question), slot=slot)
     if question.kind == "preference":
         choice = _parse_preference(cells["value"], order)
         if choice is None:
@@ -93,7 +108,7 @@ def read_answer(
 def _read_slot(cells: Cells, question: QuestionSpec, order: list[int], sides: Sequence[str]) -> int | None:
     """Which candidate a question that is asked of each is answered for."""
     letter = cells["candidate"].lower()
-    if not question.per_candidate:
+    if not question.per_candidate and question.kind != "ranking":
         if letter:
             remedy = f"Leave the cell empty: {question.key} is asked once for the task."
             cells.report("candidate", "is not asked for", remedy)
@@ -105,6 +120,75 @@ def _read_slot(cells: Cells, question: QuestionSpec, order: list[int], sides: Se
     remedy = f"Use the letter of its columns: {', '.join(filter(None, sides))}."
     cells.report("candidate", f"{letter!r} is not a candidate of this row", remedy)
     return None
+
+
+def option_number(question: QuestionSpec, text: str) -> int | None:
+    """The number of the option that a cell names: by its key, its title in any language, or the number itself."""
+    wanted = text.strip().casefold()
+    for number, option in enumerate(question.options, start=1):
+        names = {option.key, *option.title.by_language.values()}
+        if wanted in {name.casefold() for name in names}:
+            return number
+    number = int(wanted) if wanted.isdecimal() and len(wanted) < 4 else 0
+    return number if 1 <= number <= len(question.options) else None
+
+
+def _report_option(cells: Cells, question: QuestionSpec, text: str) -> None:
+    remedy = f"Use one of {', '.join(question.option_keys)}."
+    cells.report("value", f"{text!r} is not an option of {question.key}", remedy)
+
+
+# What a table writes where no option and no event is the answer.
+NONE_WORDS = {"none", "[]", "-"}
+
+
+def _read_options(cells: Cells, question: QuestionSpec) -> tuple[int, ...]:
+    """Options separated by semicolons or bars, or a JSON list of them."""
+    text = cells["value"].strip()
+    if text.casefold() in NONE_WORDS:
+        named: list[str] = []
+    elif isinstance(listed := _parse_json(text), list):
+        named = [str(one) for one in listed]
+    else:
+        named = [part.strip() for part in re.split(r"[;|]", text) if part.strip()]
+    numbers = [option_number(question, name) for name in named]
+    for name, number in zip(named, numbers, strict=True):
+        if number is None:
+            _report_option(cells, question, name)
+    chosen = tuple(sorted({number for number in numbers if number is not None}))
+    if len(named) < question.min_choices or len(named) > (question.max_choices or len(question.options)):
+        most = question.max_choices or len(question.options)
+        remedy = f"Give {question.min_choices} to {most} options, separated by semicolons."
+        cells.report("value", f"has {len(named)} options", remedy)
+    return chosen
+
+
+def _read_place(cells: Cells, n_candidates: int) -> float | None:
+    place = _parse_number(cells["value"])
+    if place is None or not place.is_integer() or not 1 <= place <= n_candidates:
+        remedy = f"Write the candidate's place, 1 to {n_candidates}, one row per candidate."
+        cells.report("value", f"{cells['value']!r} is not a place", remedy)
+        return None
+    return place
+
+
+def _read_events(cells: Cells, question: QuestionSpec) -> tuple[Mapping[str, Any], ...] | None:
+    """A JSON list of {start, end, label, note}, as exports write it."""
+    text = cells["value"].strip()
+    events = [] if text.casefold() in NONE_WORDS else _parse_json(text)
+    problems = check_events(question, {"events": events}, "")
+    for problem in problems[:1]:
+        cells.report(
+            "value", problem.message.rstrip("."), "Write a JSON list of events: start, end, label, note."
+        )
+    return None if problems or not isinstance(events, list) else canonical_events(events)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def read_codes(cells: Cells, protocol: Protocol) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from annotation.importing.formats.columns import (
     STRATUM_COLUMN,
     Cells,
     candidate_letters,
+    option_number,
     read_cell,
 )
 from annotation.importing.records import Audio, Note, RowProblem, TaskRecord
@@ -37,7 +38,7 @@ COMMENT_NAMES = {"comment", "comments", "feedback", "remark", "remarks", "note",
 # Kinds of controls, and the kinds of questions that each can answer.
 QUESTION_KINDS = {
     "pairwise": {"preference"},
-    "choices": {"preference", "rating", "correctness"},
+    "choices": {"preference", "rating", "correctness", "choice", "choices"},
     "rating": {"rating", "correctness"},
     "number": {"rating", "correctness"},
     "text": {"text"},
@@ -137,6 +138,9 @@ def parse_label(question: QuestionSpec | None, label: Any) -> str:
     if question.kind == "preference":
         plain = text.casefold().replace("-", "_")
         return SIDE_OF_LABEL.get(plain) or SIDE_OF_LABEL.get(FILLER_WORDS.sub("", plain)) or text
+    if question.options:
+        number = option_number(question, text)
+        return text if number is None else question.option_keys[number - 1]
     for point in question.points:
         if text.casefold() in {name.casefold() for name in point.label.by_language.values() if name}:
             return f"{point.value:g}"
@@ -159,6 +163,8 @@ def is_valid_answer(question: QuestionSpec, text: str) -> bool:
         return text in question.choices
     if question.kind == "text":
         return True
+    if question.options:
+        return text in question.option_keys
     number = LEADING_NUMBER.match(text)
     return number is not None and (not question.values or float(number[1]) in question.values)
 

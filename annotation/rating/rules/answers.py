@@ -267,7 +267,7 @@ def _check_content(
     if question.kind == "ranking":
         return _check_ranking(answer, where, n_candidates)
     if question.kind == "events":
-        return _check_events(question, answer, where)
+        return check_events(question, answer, where)
     return _check_text(question, answer, where)
 
 
@@ -310,7 +310,7 @@ def _check_ranking(answer: Mapping[str, Any], where: str, n_candidates: int) -> 
     return [FieldProblem(f"{where}.ranking", f"Give the positions 0 to {last}, each once, the best first.")]
 
 
-def _check_events(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
+def check_events(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
     place, events = f"{where}.events", answer.get("events")
     if not isinstance(events, list | tuple):
         return [FieldProblem(place, "Give a list of events; an empty one where there are none.")]

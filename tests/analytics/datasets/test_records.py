@@ -84,7 +84,8 @@ def test_it_says_what_was_judged_by_whom_and_how(rated):
         "answers": [
             {
                 "question": "correctness", "slot": 0, "system": "parrot", "choice": None, "choice_slot": None,
-                "choice_shown": None, "value": 4, "confidence": None, "text": "", "events": None,
+                "choice_shown": None, "value": 4, "option": None, "options": None, "confidence": None, "text": "",
+                    "events": None,
             }
         ],
     }  # fmt: skip
