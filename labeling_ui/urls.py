@@ -95,6 +95,8 @@ data = [
     path("<slug:table>/count/", data_views.data_count, name="data_count"),
     path("<slug:table>/file.csv", data_views.data_file, name="data_file"),
     path("<slug:table>/change/", data_views.change_data, name="change_data"),
+    path("<slug:table>/views/", data_views.save_data_view, name="save_data_view"),
+    path("<slug:table>/views/<int:view_id>/remove/", data_views.remove_data_view, name="remove_data_view"),
 ]
 
 study = [

@@ -142,7 +142,10 @@ class DataCountView(APIView):
 class ChangeIn(In):
     """Some rows by `ids`, or everything that `filters` find; one of the two."""
 
-    action = serializers.ChoiceField(sorted({key for actions in ACTIONS.values() for key in actions}))
+    action = serializers.CharField(
+        max_length=20,
+        help_text="; ".join(f"of {table}: {', '.join(actions)}" for table, actions in ACTIONS.items()),
+    )
     ids = serializers.ListField(
         child=serializers.IntegerField(min_value=1), required=False, max_length=10_000
     )

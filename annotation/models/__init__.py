@@ -38,7 +38,7 @@ from annotation.models.review import Correction as Correction
 from annotation.models.review import Draft as Draft
 from annotation.models.review import Return as Return
 from annotation.models.review import ReviewCase as ReviewCase
-from annotation.models.review import ReviewView as ReviewView
+from annotation.models.saved_view import SavedView as SavedView
 from annotation.models.study import OrderingPolicy as OrderingPolicy
 from annotation.models.study import Study as Study
 from annotation.models.task import BarredRater as BarredRater

@@ -158,22 +158,6 @@ class Return(models.Model):
         ]
 
 
-class ReviewView(models.Model):
-    """A saved set of filters of the queue; shared ones are everybody's who reviews the study."""
-
-    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="review_views")
-    owner = models.ForeignKey("annotation.User", models.CASCADE, related_name="+")
-    name = models.CharField(max_length=80)
-    filters = models.JSONField(default=dict)
-    shared = models.BooleanField(default=False)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["study", "owner", "name"], name="review_view_name_once_per_owner")
-        ]
-
-
 class Draft(models.Model):
     """A model's proposal for one field of a case's item. Nothing is published from it without a person."""
 

@@ -20,7 +20,7 @@ from annotation.api.paging import PageOut
 from annotation.api.serializers import In, Out, SettingsIn, TableField, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.jobs.api import JobOut
-from annotation.models import Return, ReviewCase, ReviewView, Study, User
+from annotation.models import Return, ReviewCase, SavedView, Study, User
 from annotation.rating.api import AssignmentOut, judgment_operation, receipt_response, submission_of
 from annotation.review import adjudication, blind_judgments, cases, flagging, queue, returns, settings
 from annotation.review.flag_rules import KINDS, FlagRules
@@ -115,7 +115,7 @@ class AssignedOut(serializers.Serializer):
 
 
 class ReviewViewOut(Out):
-    shape, shown = ReviewView, "id name shared mine filters"
+    shape, shown = SavedView, "id name shared mine filters"
     mine = serializers.BooleanField()
 
 
@@ -239,7 +239,7 @@ def _claim_response(user: User, case: ReviewCase) -> Response:
     return Response({**body, "judged": blind_judgments.may_see_votes(case, user)})
 
 
-def _view_out(view: ReviewView, reader: User) -> dict[str, Any]:
+def _view_out(view: SavedView, reader: User) -> dict[str, Any]:
     return {
         "id": view.pk,
         "name": view.name,

@@ -8,16 +8,16 @@ from datetime import datetime
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, TypeVar
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Collate, Left, Upper
 from django.utils import timezone
 
 from annotation.access import study_with_review_queue
-from annotation.errors import FieldProblem, InvalidInput, NotFound
-from annotation.models import Item, ItemVersion, Rater, Return, ReviewCase, ReviewView, Study, User
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Item, ItemVersion, Rater, Return, ReviewCase, SavedView, Study, User
 from annotation.review.flag_rules import KINDS
-from annotation.studies import audit
+from annotation.studies import saved_views
 
 PAGE_SIZE = 50
 # Counts are exact up to here; beyond, "1,000 or more" is all anybody needs to know.
@@ -266,50 +266,24 @@ def _row(values: Mapping[str, Any], reader: User) -> QueueRow:
     )
 
 
-# Saved views
-
-# More than anybody finds again in a list.
-MAX_VIEWS = 50
+# Saved views of the queue
 
 
-def visible_views(user: User, slug: str) -> list[ReviewView]:
-    """This user's own views of a study's queue and those that others share, by name."""
+def visible_views(user: User, slug: str) -> list[SavedView]:
     study = study_with_review_queue(user, slug).study
-    views = ReviewView.objects.filter(Q(owner=user) | Q(shared=True), study=study)
-    return list(views.select_related("owner").order_by("name", "pk"))
+    return saved_views.visible_views(study, saved_views.REVIEW, user=user)
 
 
-@transaction.atomic
-def save_view(user: User, slug: str, *, name: str, filters: QueueFilters, shared: bool = False) -> ReviewView:
-    """Save filters under a name; one's own view of that name is replaced. Raises InvalidInput naming `name`."""
+def save_view(user: User, slug: str, *, name: str, filters: QueueFilters, shared: bool = False) -> SavedView:
     study = study_with_review_queue(user, slug).study
-    name = name.strip()
-    own = ReviewView.objects.filter(study=study, owner=user)
-    if not 0 < len(name) <= 80:
-        raise _view_refused("Give it a name of 1 to 80 characters.")
-    if not own.filter(name=name).exists() and own.count() >= MAX_VIEWS:
-        raise _view_refused(f"You have {MAX_VIEWS} views of this queue; delete one first.")
-    view, _ = ReviewView.objects.update_or_create(
-        study=study, owner=user, name=name, defaults={"filters": filters.as_json(), "shared": shared}
+    return saved_views.save_view(
+        study, saved_views.REVIEW, user=user, name=name, filters=filters.as_json(), shared=shared
     )
-    audit.record("review_view.saved", actor=user, study=study, subject=name, shared=shared)
-    return view
 
 
-@transaction.atomic
 def delete_view(user: User, slug: str, view_id: int) -> None:
-    """Forget one of one's own views; those who run the study may forget shared ones."""
     reviewed = study_with_review_queue(user, slug)
-    theirs = Q(owner=user) | Q(shared=True) if reviewed.manages else Q(owner=user)
-    view = ReviewView.objects.filter(theirs, study=reviewed.study, pk=view_id).first()
-    if view is None:
-        raise NotFound
-    view.delete()
-    audit.record("review_view.deleted", actor=user, study=reviewed.study, subject=view.name)
-
-
-def _view_refused(message: str) -> InvalidInput:
-    return InvalidInput("This view cannot be saved.", problems=[FieldProblem("name", message)])
+    saved_views.delete_view(reviewed.study, saved_views.REVIEW, view_id, user=user, manages=reviewed.manages)
 
 
 # Counts for the list of studies

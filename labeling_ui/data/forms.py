@@ -45,6 +45,11 @@ class ChangeForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
 
 
+class SaveViewForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=80)
+    shared = forms.BooleanField(label=_("Shared with everybody who runs this study"), required=False)
+
+
 def outcome_text(changed: int, unchanged: int) -> str:
     text = ngettext("%(n)d row is changed.", "%(n)d rows are changed.", changed) % {"n": changed}
     if unchanged:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as look_up
 from analytics.browse.columns import Column, Facts, Filter
 from analytics.browse.query import Query
 from analytics.browse.tables import GROUP_MODELS, GROUP_RATERS, GROUP_REVIEW, GROUP_WHAT, TABLES
-from annotation.models import Study
+from annotation.models import SavedView, Study
 
 Option = tuple[str, str]
 
@@ -106,6 +106,24 @@ def column_choices(query: Query) -> list[dict[str, Any]]:
         {"key": column.key, "label": look_up(column.label), "shown": column.key in shown}
         for column in query.shape.columns
     ]
+
+
+@dataclass(frozen=True)
+class ViewLink:
+    """A saved view: where it leads, and whether it is what the page shows."""
+
+    view: SavedView
+    path: str
+    current: bool
+
+
+def view_links(study: Study, query: Query, views: Sequence[SavedView]) -> list[ViewLink]:
+    now = data_path(study, query)
+    links = []
+    for view in views:
+        path = data_path(study, Query.of(query.table, view.filters))
+        links.append(ViewLink(view, path, path == now))
+    return links
 
 
 # ── Filters ──────────────────────────────────────────────────────────────────

@@ -23,9 +23,10 @@ from annotation import access
 from annotation.csv_escaping import escape_formula
 from annotation.errors import InvalidInput
 from annotation.models import Job, Study
+from annotation.studies import saved_views
 from labeling_ui.data import page as shown
 from labeling_ui.data.cells import CellDrawer, total_text
-from labeling_ui.data.forms import ChangeForm, outcome_text, reason_text
+from labeling_ui.data.forms import ChangeForm, SaveViewForm, outcome_text, reason_text
 from labeling_ui.domain_errors import errors_as_messages
 from labeling_ui.page_responses import action, fresh_page
 
@@ -65,6 +66,8 @@ def data(request: HttpRequest, slug: str, table: str = "items") -> HttpResponse:
         "previous_path": shown.data_path(study, query, before=page.before) if page.before else "",
         "first_path": shown.data_path(study, query),
         "query_string": shown.data_path(study, query).partition("?")[2],
+        "views": shown.view_links(study, query, saved_views.visible_views(study, table, user=request.user)),
+        "view_form": SaveViewForm(auto_id="view_%s"),
         "change_form": ChangeForm(None, table=table),
         "text": (query.filters.get("text") or ("",))[0],
         "hidden": [(name, one) for name, given in query.as_values().items() for one in given],
@@ -150,4 +153,30 @@ def change_data(request: HttpRequest, slug: str, table: str) -> HttpResponse:
         messages.error(request, _("Choose some rows first."))
     else:
         messages.error(request, " ".join(one for errors in form.errors.values() for one in errors))
+    return redirect(shown.data_path(study, query))
+
+
+# ── Saved views ──────────────────────────────────────────────────────────────
+
+
+@action
+def save_data_view(request: HttpRequest, slug: str, table: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    query = Query.of(table, dict(parse_qs(request.POST.get("query", ""))))
+    form = SaveViewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("A view needs a name of at most 80 characters."))
+        return redirect(shown.data_path(study, query))
+    with errors_as_messages(request):
+        saved_views.save_view(study, table, user=request.user, filters=query.as_values(), **form.cleaned_data)
+        messages.success(request, _("The view is saved."))
+    return redirect(shown.data_path(study, query))
+
+
+@action
+def remove_data_view(request: HttpRequest, slug: str, table: str, view_id: int) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    query = Query.of(table, {})
+    saved_views.delete_view(study, table, view_id, user=request.user, manages=True)
+    messages.success(request, _("The view is removed."))
     return redirect(shown.data_path(study, query))

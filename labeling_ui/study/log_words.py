@@ -55,6 +55,8 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "cases.let_go": _("Cases released"),
     "flag.requested": _("Search for items to review started"),
     "flags.applied": _("Items flagged for review"),
+    "view.saved": _("View saved"),
+    "view.deleted": _("View removed"),
     "review_view.saved": _("View saved"),
     "review_view.deleted": _("View removed"),
     "model.trained": _("Model trained"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import Rater
+from annotation.models import Rater, SavedView
 from annotation.models.people import Role
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, comparison_task, member, rater
@@ -105,3 +105,17 @@ def test_a_change_without_what_it_needs_changes_nothing(page, client, study):
     task = study.tasks.first()
     assert "nothing was changed" in change(client, "tasks", ids=task.pk, action="withdraw").text
     assert page("tasks/count/?state=withdrawn").text == "0 tasks"
+
+
+def test_a_view_keeps_filters_and_columns_and_is_a_tables_own(page, client, study):
+    page("tasks/")
+    asked = "sort=-disagreement&columns=name%2Cvotes&disagreement.min=0.5"
+    client.post("/studies/s/data/tasks/views/", {"name": "Disputed", "shared": "on", "query": asked})
+    view = SavedView.objects.get()
+    assert (view.page, view.shared) == ("tasks", True)
+    shown = page("tasks/").text
+    assert "Disputed" in shown
+    assert "sort=-disagreement" in shown
+    assert "Disputed" not in page("judgments/").text
+    client.post(f"/studies/s/data/tasks/views/{view.pk}/remove/")
+    assert not SavedView.objects.exists()

@@ -38,6 +38,7 @@ FETCH = {
 }
 PRESS = {
     "study": "study_state rules_preview apply_rules assign_cases",
+    "study table": "change_data save_data_view",
     "study rater": "rater_judgments",
     "study invitation": "revoke_invitation",
     "study member": "remove_member",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation.models import Item, ReviewCase, ReviewView
+from annotation.models import Item, ReviewCase, SavedView
 from annotation.models.people import Role
 from annotation.review import cases, queue
 from tests.annotation.importing.reviewing import case, vote
@@ -101,17 +101,17 @@ def test_a_long_queue_comes_page_by_page(client, flagged, expert, monkeypatch):
 
 def test_a_view_is_saved_shown_as_a_tab_and_removed(client, flagged, expert, researcher):
     post(client, expert, "save_view", name="Birds", shared="on", rule="codes")
-    view = ReviewView.objects.get()
+    view = SavedView.objects.get()
     assert (view.owner, view.shared, view.filters["rule"]) == (expert, True, "codes")
     assert "Birds" in page_of(client, researcher)
     assert post(client, member(flagged.study, Role.EXPERT), "delete_view", view.pk).status_code == 404
     post(client, researcher, "delete_view", view.pk)
-    assert not ReviewView.objects.exists()
+    assert not SavedView.objects.exists()
 
 
 def test_a_view_without_a_name_is_refused_in_words(client, flagged, expert):
     assert "A view needs a name" in post(client, expert, "save_view", name="", rule="codes").text
-    assert not ReviewView.objects.exists()
+    assert not SavedView.objects.exists()
 
 
 def test_chosen_cases_are_given_to_an_expert_and_taken_back(client, flagged, expert, researcher):

@@ -34,7 +34,7 @@ from annotation.models import (
     RaterWithdrawal,
     Return,
     ReviewCase,
-    ReviewView,
+    SavedView,
     Study,
     Upload,
     User,
@@ -325,7 +325,7 @@ def make_more(world: World, folder: Path) -> None:
         case=case, task=world.task, assignment=world.submitted, rater=world.rater, comment="SECRET",
         created_by=world.expert,
     )  # fmt: skip
-    ReviewView.objects.create(study=world.study, owner=world.expert, name="SECRET", shared=True)
+    SavedView.objects.create(study=world.study, owner=world.expert, name="SECRET", shared=True)
     file = folder / f"{world.study.slug}.csv"
     file.write_text("item_id\n")
     order = {"source": str(file), "format": "csv", "column_map": {}, "overlap": None, "archive": False}
@@ -425,7 +425,7 @@ def objects(world: World) -> dict[str, Any]:
         "clip_id": world.task.slots.first().candidate.clip_id,
         "item_id": world.task.item_version.item_id,
         "return_id": Return.objects.get(case__study=world.study).pk,
-        "view_id": ReviewView.objects.get(study=world.study).pk,
+        "view_id": SavedView.objects.get(study=world.study).pk,
         "family": "aqascore",
         "number": 0,
         "scorer_id": world.run.scorer_id,
