@@ -1,4 +1,4 @@
-"""Exports: judgments, items, checks, corrections and review cases of a study in one format, with a manifest."""
+"""Exports: judgments, items, checks, corrections, cases and skipped tasks of a study in one format, with a manifest."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from analytics.datasets.records import (
     correction_records,
     item_records,
     judgment_records,
+    skip_records,
 )
 from analytics.datasets.snapshot import policy_facts, protocol_facts, study_facts
 from analytics.datasets.storage import (
@@ -38,6 +39,7 @@ from annotation.jobs import jobs
 from annotation.jobs.jobs import RunningJob
 from annotation.models import (
     Answer,
+    Assignment,
     Candidate,
     Correction,
     ItemVersion,
@@ -62,6 +64,7 @@ EXPORT_FILTERS = {
     "checks": "all that were finished",
     "corrections": "all, undone ones marked",
     "cases": "all",
+    "skips": "all",
 }
 ITEM_FILTERS = {
     "original": "last versions before any correction",
@@ -138,6 +141,7 @@ def _write_files(
 
         files = table_files.write_export_tables(study, folder, texts=texts, on_progress=on_progress)
         counts = export_counts(study, texts, as_tables=True)
+        filters = {name: rows for name, rows in EXPORT_FILTERS.items() if name != "skips"}
     elif isinstance(chosen, RecordFormat):
         files = _write_lines(folder, _record_lines(study, chosen, texts=texts, progress=progress))
         counts = export_counts(study, texts, as_tables=False)
@@ -171,6 +175,7 @@ def _record_lines(
         "checks": check_records(study),
         "corrections": correction_records(study),
         "cases": case_records(study),
+        "skips": skip_records(study),
     }
     return {f"{name}.{chosen.extension}": chosen.lines[name](rows) for name, rows in records.items()}
 
@@ -184,7 +189,7 @@ def _write_lines(folder: Path, lines: Mapping[str, Iterable[str]]) -> dict[str, 
 _COUNTS = (
     "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters", "by_experts", "items",
     "item_versions", "item_versions_retracted", "candidates", "checks", "checks_passed", "corrections",
-    "corrections_undone", "cases", "cases_decided", "raters",
+    "corrections_undone", "cases", "cases_decided", "skips", "raters",
 )  # fmt: skip
 
 
@@ -205,6 +210,9 @@ def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int
     )
     corrections = Correction.objects.filter(version_after__item__study=study)
     cases = ReviewCase.objects.filter(study=study)
+    skipped = Assignment.objects.filter(
+        rater__study=study, state=Assignment.State.SKIPPED, rater__withdrawal=None
+    )
     counts = {
         **judgments.aggregate(
             judgments=Count("pk"),
@@ -226,6 +234,7 @@ def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int
         "corrections_undone": corrections.filter(version_after__retracted=True).count(),
         "cases": cases.count(),
         "cases_decided": cases.filter(state=ReviewCase.State.RESOLVED).count(),
+        "skips": 0 if as_tables else skipped.count(),
     }
     return {name: counts[name] for name in _COUNTS}
 

@@ -28,6 +28,7 @@ from annotation.listening.rules.checks import KINDS
 from annotation.listening.rules.coverage import read_playback_log, unique_seconds
 from annotation.models import (
     Answer,
+    Assignment,
     Candidate,
     CaseEvent,
     CaseReason,
@@ -348,6 +349,32 @@ def check_records(study: Study) -> Iterator[Record]:
             "n_trials": KINDS[row["kind"]].n_trials,
             "started_at": utc_text(row["started_at"]),
             "finished_at": utc_text(row["finished_at"]),
+        }
+
+
+def skip_records(study: Study) -> Iterator[Record]:
+    """Tasks that raters declined, rater by rater, oldest first, without those of withdrawn raters."""
+    rows = Assignment.objects.filter(
+        rater__study=study, state=Assignment.State.SKIPPED, rater__withdrawal=None
+    )
+    fields = (
+        "rater__pseudonym", "task__external_id", "task__item_version__item__external_id",
+        "task__item_version__number", "protocol_version__number", "skip_reason", "skip_comment", "leased_at",
+        "closed_at",
+    )  # fmt: skip
+    ordered = rows.order_by("rater__pseudonym", "closed_at", "pk").values(*fields)
+    for row in ordered.iterator(chunk_size=JUDGMENT_BATCH):
+        yield {
+            "study": study.slug,
+            "item": row["task__item_version__item__external_id"],
+            "item_version": row["task__item_version__number"],
+            "task": row["task__external_id"],
+            "rater": row["rater__pseudonym"],
+            "reason": row["skip_reason"],
+            "comment": row["skip_comment"],
+            "protocol_version": row["protocol_version__number"],
+            "leased_at": utc_text(row["leased_at"]),
+            "skipped_at": utc_text(row["closed_at"]),
         }
 
 

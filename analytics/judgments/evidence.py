@@ -83,14 +83,14 @@ def _value(
         return _say(question.title)
     if key == "codes" and isinstance(value, Mapping):
         titles = {code.key: f"{code.key} {_say(code.title)}" for code in protocol.codes}
-        return _counts({titles.get(code, code): n for code, n in value.items()})
+        return _counts({titles.get(str(code), str(code)): n for code, n in value.items()})
     if key == "votes" and isinstance(value, Mapping) and question is not None:
         return _counts({pick_text(float(vote), question, sides): n for vote, n in sorted(value.items())})
     if key == "model_prefers" and (side := sides.get(int(value) - 1)):
         return side.system
     if key == "reasons" and isinstance(value, list):
         titles = {reason.key: _say(reason.title) for reason in protocol.skip_reasons}
-        return ", ".join(titles.get(reason, reason) for reason in value)
+        return ", ".join(titles.get(str(reason), str(reason)) for reason in value)
     return _number(value)
 
 

@@ -22,6 +22,7 @@ from annotation.importing.options import ImportOptions, check_no_import_running,
 from annotation.importing.records import RowProblem
 from annotation.jobs import jobs
 from annotation.models import Job, JobProblem, StagedImport, Study, User
+from annotation.review.flag_rules import FlagRules
 from annotation.studies.protocols import load_protocol
 
 # Column changes since the last import in the same format
@@ -125,7 +126,16 @@ def _run_stages(running: jobs.RunningJob, options: ImportOptions, staged: Staged
     if staged.written is None:
         writing.write_staged(running, options, staged)
         writing.analyze_tables()
+    _look_for_flags(running.job, staged.written or {})
     return {**report, "created": staged.written}
+
+
+def _look_for_flags(job: Job, created: Mapping[str, int]) -> None:
+    """Have the flag rules look at imported judgments: a queue that stays empty must mean that they found nothing."""
+    study = Study.objects.filter(jobs=job.pk).first()
+    if study is None or not created.get("judgments") or not FlagRules.of(study.rules).in_force():
+        return
+    jobs.enqueue_once("flag", study=study, params={}, actor=job.created_by)
 
 
 def _protocol_of(study: Study | None, options: ImportOptions) -> protocols.Protocol:

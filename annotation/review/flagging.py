@@ -74,6 +74,15 @@ def enqueue_flagging(study: Study, *, actor: User | None) -> Job:
     return jobs.enqueue("flag", study=study, params={}, actor=actor)
 
 
+def flagging_state(study: Study) -> str:
+    """ "running", "ran", or "never" where no rule has looked at this study yet: then an empty queue says nothing."""
+    runs = Job.objects.filter(study=study, kind="flag")
+    if runs.filter(state__in=Job.UNFINISHED).exists():
+        return "running"
+    ran = runs.filter(state=Job.State.DONE).exists() or FlagSweep.objects.filter(study=study).exists()
+    return "ran" if ran else "never"
+
+
 def run_flagging(running: jobs.RunningJob) -> dict[str, Any]:
     """The work of a job of kind "flag". Each chunk is its own: a job that is done again finds less to do."""
     study = running.job.study

@@ -224,6 +224,8 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
         "is_tab": query in {tab["query"] for tab in [*tabs, *saved]},
         "save_form": SaveViewForm(auto_id="view_%s"),
         "assign_form": AssignForm(None, experts=experts) if experts else None,
+        # Called by the template, and only where the queue is empty.
+        "flagging_state": lambda: flagging.flagging_state(study_access.study),
         "has_rules": bool(FlagRules.of(study_access.study.rules).in_force()),
     }
     return render(request, "labeling_ui/review/queue.html", context)

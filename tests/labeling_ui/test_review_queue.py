@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation.models import Item, ReviewCase, SavedView
+from annotation.models import Item, Job, ReviewCase, SavedView
 from annotation.models.people import Role
 from annotation.review import cases, queue
 from tests.annotation.importing.reviewing import case, vote
@@ -132,7 +132,8 @@ def test_to_give_nothing_or_to_somebody_else_changes_nothing(client, flagged, ex
 @pytest.mark.parametrize(
     ("flags", "role", "said"),
     [
-        ({}, Role.EXPERT, "Nothing is flagged"),
+        ({}, Role.EXPERT, "The rules have not looked yet"),
+        ({}, Role.RESEARCHER, "Run the flag rules now"),
         ({}, Role.RESEARCHER, "Preview the flag rules"),
         ("off", Role.EXPERT, "A researcher of this study chooses them"),
         ("off", Role.RESEARCHER, "Choose rules"),
@@ -144,6 +145,14 @@ def test_an_empty_queue_says_what_to_do(client, study, flags, role, said):
         study.rules = {"review": {"flags": {key: {"on": False} for key in keys}}}
         study.save(update_fields=["rules"])
     assert said in page_of(client, member(study, role))
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("queued", "The rules are looking now"), ("done", "Nothing is flagged")]
+)
+def test_an_empty_queue_says_whether_the_rules_have_looked(client, study, state, said):
+    Job.objects.create(kind="flag", study=study, state=state)
+    assert said in page_of(client, member(study, Role.EXPERT))
 
 
 def test_a_queue_that_was_worked_off_says_so(client, flagged, expert):

@@ -17,8 +17,8 @@ from annotation.csv_escaping import escape_formula
 
 Lines = Callable[[Iterable[Record]], Iterator[str]]
 
-# CSV: one row per answer, candidate of an item version, listening check, correction and review case. Codes are joined
-# by semicolons, as the plain import takes them; other lists and tables are cells of JSON.
+# CSV: one row per answer, candidate of an item version, listening check, correction, case and skipped task. Codes
+# are joined by semicolons, as the plain import takes them; other lists and tables are cells of JSON.
 
 _JUDGMENT = (
     "study", "item", "item_version", "task", "task_kind", "systems", "takes", "roles", "presentation", "client_id",
@@ -42,6 +42,10 @@ _CORRECTION = (
 _CASE = (
     "study", "case", "item", "item_version", "task", "rules", "state", "decision", "comment", "expert", "expert_role",
     "blind_judgment", "blind_at", "opened_at", "claimed_at", "decided_at", "returns",
+)  # fmt: skip
+_SKIP = (
+    "study", "item", "item_version", "task", "rater", "reason", "comment", "protocol_version", "leased_at",
+    "skipped_at",
 )  # fmt: skip
 _CANDIDATE = ("system", "take", "text", "carried_from", "provenance")
 _CODES = _JUDGMENT.index("codes")
@@ -100,11 +104,12 @@ _CSV_LINES: Mapping[str, Lines] = {
     "checks": partial(_rows, names=_CHECK),
     "corrections": partial(_rows, names=_CORRECTION),
     "cases": partial(_rows, names=_CASE),
+    "skips": partial(_rows, names=_SKIP),
 }
 
 
 # JSON Lines: one object per judgment with its answers inside, one per item version with its candidates,
-# listening check, correction and review case.
+# listening check, correction, review case and skipped task.
 
 
 def json_lines(records: Iterable[Record]) -> Iterator[str]:

@@ -99,6 +99,7 @@ class TestFetching:
         assert archive.namelist() == [
             "here-jsonl/cases.jsonl", "here-jsonl/checks.jsonl", "here-jsonl/corrections.jsonl",
             "here-jsonl/items.jsonl", "here-jsonl/judgments.jsonl", "here-jsonl/manifest.json",
+            "here-jsonl/skips.jsonl",
         ]  # fmt: skip
         manifest = json.loads(archive.read("here-jsonl/manifest.json"))
         assert manifest["counts"]["judgments"] == 1

@@ -8,11 +8,13 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+from django.utils import timezone
 
 from analytics.datasets import exports
 from annotation.errors import InvalidInput
-from annotation.models import Judgment, Study
+from annotation.models import Assignment, Judgment, Study
 from annotation.models.people import Role
+from annotation.raters import withdrawal
 from annotation.rating import exclusions, judgments, leases
 from tests import factories
 from tests.analytics.datasets.released import contents, working
@@ -46,7 +48,7 @@ def study() -> Study:
 @pytest.mark.parametrize("format", FORMATS)
 def test_it_writes_judgments_items_and_a_manifest(study, tmp_path, format):
     exports.write_export(study, format=format, out=tmp_path / "out")
-    names = ["cases", "checks", "corrections", "items", "judgments"]
+    names = ["cases", "checks", "corrections", "items", "judgments", "skips"]
     if format == "parquet":  # as in a release, without tables that have no rows
         names = ["candidates", "items", "judgments", "listening", "raters"]
     assert set(contents(tmp_path / "out")) == {*(f"{name}.{format}" for name in names), "manifest.json"}
@@ -87,7 +89,7 @@ def test_the_manifest_counts_and_hashes_what_was_written(study, tmp_path, format
         "judgments": 5, "answers": 13, "standing": 3, "excluded": 1, "surplus": 1, "by_unnamed_raters": 1,
         "items": 2, "item_versions": 2, "candidates": 4, "raters": 2,
         "checks": 0, "checks_passed": 0, "by_experts": 0, "item_versions_retracted": 0,
-        "corrections": 0, "corrections_undone": 0, "cases": 0, "cases_decided": 0,
+        "corrections": 0, "corrections_undone": 0, "cases": 0, "cases_decided": 0, "skips": 0,
     }  # fmt: skip
     assert made["files"] == {
         name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
@@ -209,3 +211,20 @@ def test_it_reports_progress(study, tmp_path, monkeypatch):
     heard: list[int] = []
     exports.write_export(study, format="csv", out=tmp_path / "out", on_progress=heard.append)
     assert heard == [2, 4]
+
+
+def test_skipped_tasks_are_exported_with_reason_and_comment(study, tmp_path):
+    task, (rater, gone) = study.tasks.first(), [factories.rater(study), factories.rater(study)]
+    for one in (rater, gone):
+        Assignment.objects.create(
+            task=task, rater=one, protocol_version=study.protocol_version, presentation=[0, 1], skip_reason="audio",
+            state=Assignment.State.SKIPPED, skip_comment="=silence", expires_at=timezone.now(),
+            closed_at=timezone.now(),
+        )  # fmt: skip
+    withdrawal.withdraw(gone, mode="removed", actor=None)
+    for format in ("csv", "jsonl"):
+        made = exports.write_export(study, format=format, out=tmp_path / format)
+        assert made["counts"]["skips"] == 1
+    line = json.loads((tmp_path / "jsonl" / "skips.jsonl").read_text(encoding="utf-8"))
+    assert (line["rater"], line["reason"], line["comment"]) == (rater.pseudonym, "audio", "=silence")
+    assert "'=silence" in (tmp_path / "csv" / "skips.csv").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from annotation.errors import Conflict, InvalidInput
 from annotation.importing import clips, import_jobs, options, uploads
 from annotation.importing.formats.detection import detect_format
 from annotation.jobs import jobs
-from annotation.models import Answer, Candidate, Clip, Item, ItemVersion, Judgment, Rater, Study, Task
+from annotation.models import Answer, Candidate, Clip, Item, ItemVersion, Job, Judgment, Rater, Study, Task
 from annotation.rating import judgments, leases
 from tests import factories
 from tests.annotation.importing.answers import rating
@@ -156,6 +156,16 @@ def test_a_cancelled_import_leaves_nothing(study, tmp_path, settings, monkeypatc
 def test_what_no_column_can_hold_is_a_problem(study, tmp_path, row, field):
     job = bring(study, write(tmp_path / "x.csv", row))
     assert (job.state, job.report["problems"][0]["field"]) == ("failed", field)
+
+
+def test_the_flag_rules_look_at_imported_judgments(study, tmp_path):
+    source = write(
+        tmp_path / "x.csv", {"rater_id": "ann", "question": "correctness", "value": 4, "codes": "Q"}
+    )
+    bring(study, source)
+    assert Job.objects.get(kind="flag").study == study
+    bring(study, source)  # nothing new, so nothing to look at
+    assert Job.objects.filter(kind="flag").count() == 1
 
 
 def test_more_judgments_than_wanted_are_all_kept(study, tmp_path):
