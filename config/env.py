@@ -159,12 +159,19 @@ class SingleSignOn:
     creates_accounts: bool
 
 
-def single_sign_on() -> SingleSignOn | None:
+_OIDC_PARTS = ("CLIENT_ID", "CLIENT_SECRET", "NAME", "DOMAINS", "CLAIM", "CREATE")
+
+
+def single_sign_on(folder: Path) -> SingleSignOn | None:
     """None where CONCORD_OIDC_URL is not set."""
     if not (url := text("CONCORD_OIDC_URL").rstrip("/")):
+        if alone := [name for part in _OIDC_PARTS if text(name := f"CONCORD_OIDC_{part}")]:
+            raise BadEnvironment(
+                alone[0], "has no meaning without CONCORD_OIDC_URL, the address of the provider"
+            )
         return None
     address = urlsplit(url)
-    if address.scheme not in ("https", "http") or not address.hostname:
+    if address.scheme not in ("https", "http") or not address.hostname or address.query or address.fragment:
         raise BadEnvironment("CONCORD_OIDC_URL", f"{url!r} is not of the form https://login.example.org")
     if address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise BadEnvironment("CONCORD_OIDC_URL", "has to begin with https:// where it is not this machine")
@@ -173,15 +180,25 @@ def single_sign_on() -> SingleSignOn | None:
     claim, is_pair, value = text("CONCORD_OIDC_CLAIM").partition("=")
     if claim and not (is_pair and value):
         raise BadEnvironment("CONCORD_OIDC_CLAIM", f"{claim!r} is not of the form groups=raters")
+    domains = tuple(domain.lower().lstrip("@") for domain in names("CONCORD_OIDC_DOMAINS"))
+    for domain in domains:
+        if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", domain):
+            raise BadEnvironment("CONCORD_OIDC_DOMAINS", f"{domain!r} is no domain such as example.org")
     return SingleSignOn(
         url,
         client_id,
-        text("CONCORD_OIDC_SECRET"),
+        text("CONCORD_OIDC_CLIENT_SECRET") or _secret_file(folder, "oidc.secret"),
         text("CONCORD_OIDC_NAME", address.hostname),
-        tuple(domain.lower().lstrip("@") for domain in names("CONCORD_OIDC_DOMAINS")),
+        domains,
         (claim.strip(), value.strip()) if claim else None,
         flag("CONCORD_OIDC_CREATE"),
     )
+
+
+def _secret_file(folder: Path, name: str) -> str:
+    """A secret that an operator put beside the others; empty where there is none."""
+    path = folder / "secrets" / name
+    return path.read_text().strip() if path.is_file() else ""
 
 
 def home() -> Path:

@@ -32,20 +32,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 }
 
 
-def single_sign_on_providers(provider: env.SingleSignOn | None) -> dict[str, Any]:
-    """In allauth's words. With PKCE: a code that is caught on its way is worth nothing."""
-    if provider is None:
-        return {}
-    app = {
-        "provider_id": "sso",
-        "name": provider.name,
-        "client_id": provider.client_id,
-        "secret": provider.secret,
-        "settings": {"server_url": provider.url, "oauth_pkce_enabled": True},
-    }
-    return {"openid_connect": {"APPS": [app]}}
-
-
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = env.home()
 
@@ -126,7 +112,10 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 AUTH_USER_MODEL = "annotation.User"
-AUTHENTICATION_BACKENDS = ["annotation.access.sign_in.AccountBackend"]
+AUTHENTICATION_BACKENDS = [
+    "annotation.access.sign_in.AccountBackend",
+    "annotation.access.sign_in.SecondFactorBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -142,9 +131,9 @@ LOGOUT_REDIRECT_URL = "sign_in"
 
 # ── Single sign-on and the second factor (django-allauth) ────────────────────
 # Passwords are ours (annotation.access.sign_in); what follows a right one, and other ways in, are allauth's.
-SINGLE_SIGN_ON = env.single_sign_on()
-# Whose session needs a second factor: nobody's, that of admins, or of all who run studies.
-REQUIRE_TWO_FACTOR = env.choice("CONCORD_TWO_FACTOR", ("optional", "admins", "researchers"))
+SINGLE_SIGN_ON = env.single_sign_on(HOME)
+# Whose sessions need a second factor: nobody's, those of all who run studies or the site, or everybody's.
+TWO_FACTOR = env.choice("CONCORD_TWO_FACTOR", ("optional", "managers", "everyone"))
 ACCOUNT_ADAPTER = "annotation.access.allauth_adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
@@ -154,11 +143,16 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 MFA_ADAPTER = "annotation.access.allauth_adapters.TwoFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Concord"
+# Half a minute early or late: clocks of phones differ, and people type. No code is taken twice all the same.
+MFA_TOTP_TOLERANCE = 1
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_FORMS = {
+    "authenticate": "labeling_ui.account.two_factor.CodeForm",
+    "reauthenticate": "labeling_ui.account.two_factor.ConfirmCodeForm",
+}
 SOCIALACCOUNT_ADAPTER = "annotation.access.allauth_adapters.SingleSignOnAdapter"
-# Beginning to sign in changes nothing, and a form may lead nowhere but here (form-action).
-SOCIALACCOUNT_LOGIN_ON_GET = True
-SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
-SOCIALACCOUNT_PROVIDERS = single_sign_on_providers(SINGLE_SIGN_ON)
+# For each answer of the provider that is waited for; a request may wait for three.
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {

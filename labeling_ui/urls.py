@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from allauth.account.views import reauthenticate
-from allauth.socialaccount.providers.openid_connect import views as openid_connect_views
+from allauth.mfa.base import views as mfa_views
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
-from django.views.decorators.cache import cache_control
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.i18n import JavaScriptCatalog
 
-from labeling_ui.account import profile_views
+from labeling_ui.account import profile_views, two_factor
 from labeling_ui.account import views as account_views
 from labeling_ui.account.language import set_language
 from labeling_ui.data import views as data_views
@@ -146,18 +146,30 @@ study = [
     path("writers/", include(writers)),
 ]
 
+# The names by which allauth finds the pages. Those of its pages that are not here do not exist.
+two_factor_pages = [
+    path("", mfa_views.index, name="mfa_index"),
+    path("authenticate/", never_cache(mfa_views.authenticate), name="mfa_authenticate"),
+    path("reauthenticate/", never_cache(mfa_views.reauthenticate), name="mfa_reauthenticate"),
+    path("totp/activate/", two_factor.SetUp.as_view(), name="mfa_activate_totp"),
+    path("totp/deactivate/", two_factor.SwitchOff.as_view(), name="mfa_deactivate_totp"),
+    path("recovery-codes/", two_factor.RecoveryCodes.as_view(), name="mfa_view_recovery_codes"),
+    path(
+        "recovery-codes/generate/", two_factor.NewRecoveryCodes.as_view(), name="mfa_generate_recovery_codes"
+    ),
+]
+
 urlpatterns = [
     path("", account_views.home, name="home"),
     path("sign-in/", account_views.SignIn.as_view(), name="sign_in"),
-    # The names by which allauth finds the pages.
     path("sign-in/", account_views.SignIn.as_view(), name="account_login"),
     path("sign-in/<str:provider_id>/login/", account_views.single_sign_on, name="openid_connect_login"),
     path(
         "sign-in/<str:provider_id>/login/callback/",
-        openid_connect_views.callback,
+        account_views.single_sign_on_return,
         name="openid_connect_callback",
     ),
-    path("account/two-factor/", include("allauth.mfa.urls")),
+    path("account/two-factor/", include(two_factor_pages)),
     path("account/confirm/", reauthenticate, name="account_reauthenticate"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("account/", profile_views.profile, name="profile"),

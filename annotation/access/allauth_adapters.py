@@ -9,13 +9,18 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import get_authentication_records
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.providers.base import ProviderException
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from cryptography.fernet import Fernet
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import redirect
@@ -23,7 +28,7 @@ from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
 from annotation.access import accounts
-from annotation.access.sign_in import client_address
+from annotation.access.sign_in import AccountBackend, SecondFactorBackend, client_address
 from annotation.models import User
 from annotation.studies import audit, members
 
@@ -33,6 +38,20 @@ logger = logging.getLogger(__name__)
 class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False  # by invitation, on a page of ours
+
+    def pre_login(self, request: HttpRequest, user: Any, *, signal_kwargs: Any, **kwargs: Any) -> Any:
+        """What the provider told is not needed for a second factor, and must not wait for it in the session: that is a
+        cookie, which anybody at the browser can read and which holds 4 kB."""
+        if signal_kwargs:
+            signal_kwargs.pop("sociallogin", None)
+        return super().pre_login(request, user, signal_kwargs=signal_kwargs, **kwargs)
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """All steps are done; a second factor, if there is one, was among them or the session is worth nothing."""
+        records = get_authentication_records(request, user)
+        verified = any(record.get("method") == "mfa" for record in records)
+        user.backend = SecondFactorBackend.PATH if verified else AccountBackend.PATH
+        super().login(request, user)
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request)
@@ -61,19 +80,65 @@ def _cipher() -> Fernet:
     return Fernet(base64.urlsafe_b64encode(key))
 
 
+# The provider's name in addresses, and in the table of what is connected.
+PROVIDER = "sso"
+
+
+class Provider(OpenIDConnectProvider):
+    """The provider of the settings. Of what it tells nothing is stored but whom it means."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        rules = settings.SINGLE_SIGN_ON
+        app = SocialApp(
+            provider="openid_connect",
+            provider_id=PROVIDER,
+            name=rules.name,
+            client_id=rules.client_id,
+            secret=rules.secret,
+            # With PKCE: a code that is caught on its way is worth nothing.
+            settings={"server_url": rules.url, "oauth_pkce_enabled": True},
+        )
+        super().__init__(request, app=app)
+
+    def extract_uid(self, data: dict[str, Any]) -> str:
+        """Identifiers are unique with their issuer only: another provider's person of that identifier is another."""
+        token, more = data.get("id_token"), data.get("userinfo")
+        if not token:
+            raise ProviderException("no ID token")
+        # OpenID Connect Core 5.3.2: userinfo of anybody else must not be used.
+        if more and more.get("sub") != token["sub"]:
+            raise ProviderException("userinfo is about somebody else")
+        return hashlib.sha256(f"{token['iss']}\n{token['sub']}".encode()).hexdigest()
+
+    def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def sociallogin_from_response(self, request: HttpRequest, response: dict[str, Any]) -> SocialLogin:
+        login: SocialLogin = super().sociallogin_from_response(request, response)
+        login.claims = {**response["id_token"], **(response.get("userinfo") or {})}
+        return login
+
+
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     """A provider's account leads to the account here that it led to before; else to the one with the same address, if
-    both the provider and we know that the address is theirs; else to a new one, if the operator wants that."""
+    both the provider and we know that the address is theirs; else to a new one, for whoever follows an invitation, or
+    if the operator wants that."""
+
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> Provider:
+        if settings.SINGLE_SIGN_ON is None or provider != PROVIDER:
+            raise SocialApp.DoesNotExist
+        return Provider(request)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        claims = _claims(sociallogin)
+        claims: dict[str, Any] = sociallogin.claims
         if not _is_welcome(claims):
             _refuse(
                 request, _("This account may not sign in here. Ask the person who runs this site."), claims
             )
         if not sociallogin.is_existing:
-            invited = _invitation_waits(sociallogin.get_redirect_url(request))
-            sociallogin.connect(request, _account_for(request, claims, invited=invited))
+            with transaction.atomic():
+                invited = _is_invited(sociallogin.state.get("next"))
+                sociallogin.connect(request, _account_for(request, claims, invited=invited))
         if not sociallogin.user.is_active:
             _refuse(request, _("This account has been closed."), claims)
 
@@ -96,8 +161,39 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         raise ImmediateHttpResponse(redirect("sign_in"))
 
 
-def _invitation_waits(path: str | None) -> bool:
-    """Whether the page to which signing in leads back is an invitation that is open."""
+def _is_welcome(claims: dict[str, Any]) -> bool:
+    rules = settings.SINGLE_SIGN_ON
+    if rules.domains:
+        # An address that the provider has not checked may be of any domain.
+        domain = str(claims.get("email", "")).strip().lower().rpartition("@")[2]
+        if domain not in rules.domains or not _is_verified(claims):
+            return False
+    if rules.claim:
+        name, wanted = rules.claim
+        value = claims.get(name)
+        return wanted in ([str(each) for each in value] if isinstance(value, list) else [str(value)])
+    return True
+
+
+def _is_verified(claims: dict[str, Any]) -> bool:
+    """Some providers write it as a text."""
+    return claims.get("email_verified") in (True, "true")
+
+
+def _verified_address(claims: dict[str, Any]) -> str | None:
+    """In ASCII: others have letters that become an ASCII one in lower case, and with it somebody else's address."""
+    email = str(claims.get("email", "")).strip()
+    if not email.isascii() or not _is_verified(claims):
+        return None
+    try:
+        validate_email(email)
+    except ValidationError:
+        return None
+    return email.lower()
+
+
+def _is_invited(path: str | None) -> bool:
+    """Whether whoever signs in follows an invitation that is open."""
     try:
         page = resolve(urlsplit(path or "").path)
     except Resolver404:
@@ -108,52 +204,43 @@ def _invitation_waits(path: str | None) -> bool:
     return invitation is not None and invitation.is_open
 
 
-def _claims(sociallogin: SocialLogin) -> dict[str, Any]:
-    """Of the ID token, and what the userinfo endpoint adds."""
-    data = sociallogin.account.extra_data
-    claims: dict[str, Any] = {**(data.get("id_token") or {}), **(data.get("userinfo") or {})}
-    return claims
-
-
-def _is_welcome(claims: dict[str, Any]) -> bool:
-    rules = settings.SINGLE_SIGN_ON
-    if rules.domains:
-        domain = str(claims.get("email", "")).lower().rpartition("@")[2]
-        # An address that the provider has not checked may be of any domain.
-        if domain not in rules.domains or claims.get("email_verified") is not True:
-            return False
-    if rules.claim:
-        name, wanted = rules.claim
-        value = claims.get(name)
-        return wanted in ([str(each) for each in value] if isinstance(value, list) else [str(value)])
-    return True
-
-
-@transaction.atomic
 def _account_for(request: HttpRequest, claims: dict[str, Any], *, invited: bool) -> User:
-    email = str(claims.get("email", "")).strip().lower()
-    if not email or claims.get("email_verified") is not True:
+    email = _verified_address(claims)
+    if email is None:
         _refuse(request, _("The provider does not say which checked e-mail address is yours."), claims)
     user = User.objects.filter(email=email).first()
     if user is not None:
-        if user.has_usable_password() and not user.address_confirmed:
-            _refuse(
-                request,
-                _(
-                    "There is an account with your address already. Choose a new password for it once (“Forgot "
-                    "password?”); that shows that the address is yours. Then sign in this way."
-                ),
-                claims,
-            )
+        _check_may_connect(request, user, claims)
         audit.record("user.sso_connected", actor=user, subject=f"user {user.pk}")
         return user
-    if not (invited or settings.SINGLE_SIGN_ON.creates_accounts):
+    if not invited and not settings.SINGLE_SIGN_ON.creates_accounts:
         _refuse(request, _("You have no account here yet. Follow an invitation first."), claims)
     name = str(claims.get("name") or claims.get("preferred_username") or "")[:150]
     user = User.objects.create_user(email, None, name=name)
     accounts.confirm_mailbox(user)
     audit.record("user.created", actor=user, subject=f"user {user.pk}", by="single sign-on")
     return user
+
+
+def _check_may_connect(request: HttpRequest, user: User, claims: dict[str, Any]) -> None:
+    if SocialAccount.objects.filter(user=user).exists():
+        # Addresses are given to new people when their owners leave.
+        _refuse(
+            request,
+            _(
+                "Your address belongs to an account that somebody else signs in to. Ask the person who runs this site."
+            ),
+            claims,
+        )
+    if user.has_usable_password() and not user.address_confirmed:
+        _refuse(
+            request,
+            _(
+                "There is an account with your address already. Choose a new password for it once (“Forgot "
+                "password?”); that shows that the address is yours. Then sign in this way."
+            ),
+            claims,
+        )
 
 
 def _refuse(request: HttpRequest, sentence: str, claims: dict[str, Any]) -> NoReturn:

@@ -13,7 +13,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.core.exceptions import PermissionDenied
 from django.db import connection
@@ -62,7 +62,8 @@ def record_sign_out(user: User | None, **kwargs: Any) -> None:
 def count_failed_sign_in(
     credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
 ) -> None:
-    for key, rate in _limit_keys(request, str(credentials.get("username", ""))):
+    email = credentials.get("username") or credentials.get(User.USERNAME_FIELD) or ""
+    for key, rate in _limit_keys(request, str(email)):
         failed_sign_ins.take(key, rate, now=time.monotonic())
 
 
@@ -83,11 +84,47 @@ def _limit_keys(request: HttpRequest | None, email: str) -> Iterator[tuple[str, 
         yield email, ACCOUNT_LIMIT
 
 
-_USER_BY_ID = f"SELECT {tokens.USER_COLUMNS} FROM annotation_user u WHERE u.id = %s AND u.is_active"
+# Whose sessions this site lets go no further before a second factor is set up, by CONCORD_TWO_FACTOR.
+_REQUIRED_OF = {
+    "optional": "FALSE",
+    "managers": (
+        "(u.is_superuser OR u.is_staff OR u.may_create_studies OR EXISTS (SELECT FROM annotation_membership m "
+        "WHERE m.user_id = u.id AND m.role IN ('researcher', 'admin')))"
+    ),
+    "everyone": "TRUE",
+}
+_HAS_SECOND_FACTOR = (
+    "EXISTS (SELECT FROM mfa_authenticator a WHERE a.user_id = u.id AND a.type IN ('totp', 'webauthn'))"
+)
+_USER_BY_ID = {
+    policy: f"SELECT {tokens.USER_COLUMNS}, {_HAS_SECOND_FACTOR}, {required} FROM annotation_user u "
+    "WHERE u.id = %s AND u.is_active"
+    for policy, required in _REQUIRED_OF.items()
+}
+
+
+def _session_user(user_id: int, *, verified: bool) -> User | None:
+    """The account of a session, in one query; None where it is closed, or has a second factor that the session was
+    begun without. `lacks_second_factor` says that it has none, and has to have one here."""
+    with connection.cursor() as cursor:
+        cursor.execute(_USER_BY_ID[settings.TWO_FACTOR], [user_id])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    *columns, has_second_factor, is_required = row
+    if has_second_factor and not verified:
+        return None
+    user = tokens.user_of_row(columns)
+    user.lacks_second_factor = is_required and not has_second_factor
+    return user
 
 
 class AccountBackend(ModelBackend):
-    """Django's own, with the query for the session's user written out: building it cost more than all else about it."""
+    """Django's own, with the query for the session's user written out: building it cost more than all else about it.
+    A session that begins with it (any `login()`) is worth nothing for an account with a second factor: see
+    `SecondFactorBackend`."""
+
+    PATH = "annotation.access.sign_in.AccountBackend"
 
     def authenticate(
         self,
@@ -106,10 +143,16 @@ class AccountBackend(ModelBackend):
         return address_text
 
     def get_user(self, user_id: int) -> User | None:
-        with connection.cursor() as cursor:
-            cursor.execute(_USER_BY_ID, [user_id])
-            row = cursor.fetchone()
-        return None if row is None else tokens.user_of_row(row)
+        return _session_user(user_id, verified=False)
+
+
+class SecondFactorBackend(BaseBackend):
+    """Of sessions that began with a second factor, or in which it was set up. Lets nobody in by itself."""
+
+    PATH = "annotation.access.sign_in.SecondFactorBackend"
+
+    def get_user(self, user_id: int) -> User | None:
+        return _session_user(user_id, verified=True)
 
 
 def account_key(user: User) -> str:

@@ -49,6 +49,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     # The studies that a request is limited to by its token; None for all. Set per request, never stored.
     only_studies: frozenset[int] | None = None
+    # Whether this site requires a second factor that the account has not. Set per request of a session.
+    lacks_second_factor: bool = False
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

@@ -9,6 +9,8 @@ from math import ceil
 from typing import Any
 
 from allauth.account.utils import perform_login
+from allauth.socialaccount.adapter import get_adapter as get_social_adapter
+from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.openid_connect import views as openid_connect_views
 from django.conf import settings
 from django.contrib import messages
@@ -18,10 +20,11 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse, reverse_lazy
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -67,18 +70,49 @@ class SignIn(LoginView):
         return response
 
 
+@never_cache
 def single_sign_on(request: HttpRequest, provider_id: str) -> HttpResponse:
     """To the provider. One that does not answer holds nobody up for long."""
+    provider = _provider(request, provider_id)
+    next_url = request.GET.get("next", "")
+    if not url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure()):
+        next_url = reverse("home")
     try:
-        response: HttpResponse = openid_connect_views.login(request, provider_id)
-    except RequestException as error:
-        logger.warning("The provider for single sign-on does not answer: %s", error)
-        name = settings.SINGLE_SIGN_ON.name
-        messages.error(
-            request, _("%(name)s does not answer. Try again, or sign in with a password.") % {"name": name}
-        )
-        return redirect("sign_in")
+        response: HttpResponse = provider.redirect(request, process="login", next_url=next_url)
+    except _PROVIDER_FAULTS as error:
+        return _no_answer(request, error)
     return response
+
+
+@never_cache
+def single_sign_on_return(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Back from the provider."""
+    _provider(request, provider_id)
+    try:
+        response: HttpResponse = openid_connect_views.callback(request, provider_id)
+    except _PROVIDER_FAULTS as error:
+        return _no_answer(request, error)
+    return response
+
+
+# No answer, or one that makes no sense.
+_PROVIDER_FAULTS = (RequestException, KeyError, TypeError, ValueError)
+
+
+def _provider(request: HttpRequest, provider_id: str) -> Any:
+    try:
+        return get_social_adapter(request).get_provider(request, provider_id)
+    except SocialApp.DoesNotExist:
+        raise Http404 from None
+
+
+def _no_answer(request: HttpRequest, error: Exception) -> HttpResponse:
+    logger.warning("The provider for single sign-on does not answer as it should: %r", error)
+    name = settings.SINGLE_SIGN_ON.name
+    messages.error(
+        request, _("%(name)s does not answer. Try again, or sign in with a password.") % {"name": name}
+    )
+    return redirect("sign_in")
 
 
 class PasswordChange(PasswordChangeView):

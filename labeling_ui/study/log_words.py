@@ -91,6 +91,12 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "user.password_reset_requested": _("Password reset requested"),
     "user.address_requested": _("Change of address requested"),
     "user.address_changed": _("Address changed"),
+    "user.sso_connected": _("Connected to single sign-on"),
+    "user.second_factor_set_up": _("Two-factor sign-in set up"),
+    "user.second_factor_removed": _("Two-factor sign-in switched off"),
+    "user.second_factor_failed": _("Wrong code at two-factor sign-in"),
+    "user.recovery_code_used": _("Recovery code used"),
+    "user.recovery_codes_made": _("New recovery codes made"),
 }
 _DETAILS = 6
 _DETAIL_LENGTH = 120

@@ -27,6 +27,7 @@ const MODULES = {
   local_time: "./page/local_time.js",
   messages: "./page/messages.js",
   open_target: "./page/open_target.js",
+  print_page: "./page/print_page.js",
   queue_keys: "./desk/queue_keys.js",
   select_all: "./page/select_all.js",
   show_current: "./page/show_current.js",

@@ -50,7 +50,7 @@ const HALTS = {
 };
 
 const TIMEOUT_MS = 20_000;
-const SIGNED_OUT = ["not_authenticated", "authentication_failed", "permission_denied", "other_account"];
+const SIGNED_OUT = ["not_authenticated", "authentication_failed", "permission_denied", "other_account", "two_factor_required"];
 
 /** `account` names who opened the page: the server refuses it under anybody else's session. */
 export function createApi(urls, { account = "", timeout = TIMEOUT_MS } = {}) {
