@@ -155,15 +155,21 @@ def _item_candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]
 
 
 def _clip_fields(*names: str) -> list[str]:
-    return [f"{name}__{field}" for name in names for field in _CLIP_FIELDS]
+    fields = [f"{name}__{field}" for name in names for field in _CLIP_FIELDS]
+    return [*fields, *(f"{name}_file" for name in names)]
 
 
 def _clip(row: Row, name: str) -> Record | None:
-    """The hash of the file that was handed in, and of the canonical FLAC that raters hear."""
+    """The hash of the file that was handed in, and of the canonical FLAC that raters hear; and the file's name."""
     sha256, canonical_sha256, seconds = (row[f"{name}__{field}"] for field in _CLIP_FIELDS)
     if sha256 is None:
         return None
-    return {"sha256": sha256, "canonical_sha256": canonical_sha256, "seconds": seconds}
+    return {
+        "sha256": sha256,
+        "canonical_sha256": canonical_sha256,
+        "seconds": seconds,
+        "file": row[f"{name}_file"],
+    }
 
 
 # Judgments.

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import orjson
 
@@ -73,6 +74,20 @@ class PackedAudio:
 
 # Where audio is; `clips.local_audio_files` makes each a file.
 Audio = Path | RemoteAudio | PackedAudio
+
+_LONGEST_FILE_NAME = 255
+
+
+def audio_file_name(audio: Audio | None) -> str:
+    """The name of the file that holds the sound; empty where there is none, or where it lies inside a table."""
+    match audio:
+        case Path():
+            name = audio.name
+        case RemoteAudio():
+            name = PurePosixPath(unquote(urlsplit(audio.address).path)).name
+        case _:
+            name = ""
+    return name.replace("\0", "")[-_LONGEST_FILE_NAME:]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from annotation.importing.records import (
     CandidateRecord,
     JudgmentRecord,
     TaskRecord,
+    audio_file_name,
     content_sha256,
     decode_task,
 )
@@ -102,10 +103,10 @@ _TASK_STATES: dict[str, Task.State] = {
 }
 _ITEM_COLUMNS = ("id", "study_id", "external_id", "strata", "current_version_id")
 _VERSION_COLUMNS = (
-    "id", "item_id", *TEXT_FIELDS, "reference_clip_id", "clip_id", "content_sha256",
+    "id", "item_id", *TEXT_FIELDS, "reference_clip_id", "clip_id", "reference_clip_file", "clip_file", "content_sha256",
 )  # fmt: skip
 _TASK_COLUMNS = ("id", "study_id", "item_version_id", "state", "external_id", "overlap", "shuffle_key")
-_CANDIDATE_COLUMNS = ("id", "item_version_id", "system_id", "take", "text", "clip_id")
+_CANDIDATE_COLUMNS = ("id", "item_version_id", "system_id", "take", "text", "clip_id", "clip_file")
 _SLOT_COLUMNS = ("task_id", "slot", "candidate_id")
 
 
@@ -234,6 +235,8 @@ class StudyWriter:
                 *(item.texts.get(name, "") for name in TEXT_FIELDS),
                 clips[item.reference_audio].pk if item.reference_audio else None,
                 clips[item.audio].pk if item.audio else None,
+                audio_file_name(item.reference_audio),
+                audio_file_name(item.audio),
                 content_sha256(item, audio.hashes),
             )
             for item_id, version_id, item in ids
@@ -299,7 +302,7 @@ class StudyWriter:
             candidate_ids[row.item_version_id, row.system_id, row.text, row.clip_id] = row.pk
             group = row.item_version_id, row.system_id
             takes[group] = max(row.take, takes.get(group, 0))
-        new_candidates: list[tuple[int, int, int, str, int | None]] = []
+        new_candidates: list[tuple[int, int, int, str, int | None, str]] = []
         slots = []
         for record, task_id, place in zip(records, task_ids, placements, strict=True):
             for slot, candidate in enumerate(record.candidates):
@@ -309,7 +312,8 @@ class StudyWriter:
                 if key not in candidate_ids:
                     takes[group] = takes.get(group, 0) + 1
                     candidate_ids[key] = -len(new_candidates) - 1  # has no id yet
-                    new_candidates.append((*group, takes[group], candidate.text, clip_id))
+                    name = audio_file_name(candidate.audio)
+                    new_candidates.append((*group, takes[group], candidate.text, clip_id, name))
                 slots.append((task_id, slot, candidate_ids[key]))
         ids = bulk_queries.reserve_ids(Candidate, len(new_candidates))
         bulk_queries.copy_columns(

@@ -154,6 +154,8 @@ def _create_next(
         **texts,
         reference_clip=before.reference_clip,
         clip=before.clip,
+        reference_clip_file=before.reference_clip_file,
+        clip_file=before.clip_file,
         extra=_written_provenance(before.extra, changes, provenance),
         content_sha256=content_digest(
             texts, **{name: clip.sha256 if clip else None for name, clip in clips.items()}
@@ -180,6 +182,7 @@ def _carry_candidates(candidates: QuerySet[Candidate], version: ItemVersion) -> 
             take=candidate.take,
             text=candidate.text,
             clip_id=candidate.clip_id,
+            clip_file=candidate.clip_file,
             carried_from=candidate,
             provenance=candidate.provenance,
         )

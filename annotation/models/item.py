@@ -66,6 +66,8 @@ class Item(models.Model):
 class ItemVersion(models.Model):
     """The content of an item at one time. Append-only (trigger): a correction makes the next version.
 
+    `reference_clip_file`, `clip_file`: the names of the files that an import brought; raters never see them.
+
     `retracted`: the correction that made it was undone; the item is what it was before.
     """
 
@@ -81,6 +83,8 @@ class ItemVersion(models.Model):
     rationale = models.TextField(blank=True)
     transcript = models.TextField(blank=True)
     clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    reference_clip_file = models.CharField(max_length=255, blank=True, default="", db_default="")
+    clip_file = models.CharField(max_length=255, blank=True, default="", db_default="")
     extra = models.JSONField(default=dict, blank=True)
     content_sha256 = models.CharField(max_length=64)
     retracted = models.BooleanField(default=False)
@@ -95,7 +99,8 @@ class Candidate(models.Model):
     """One output of one system for one item version: a text or a clip. Append-only (trigger).
 
     An answer that is as good for a corrected version as for the one before is carried over: the same output, another
-    row. `provenance` says which model wrote it, with which prompt, where it was written here.
+    row. `provenance` says which model wrote it, with which prompt, where it was written here. `clip_file` is the name
+    of the file that an import brought; raters never see it.
     """
 
     item_version = models.ForeignKey(ItemVersion, models.CASCADE, related_name="candidates")
@@ -103,6 +108,7 @@ class Candidate(models.Model):
     take = models.PositiveSmallIntegerField(default=1)
     text = models.TextField(blank=True)
     clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    clip_file = models.CharField(max_length=255, blank=True, default="", db_default="")
     carried_from = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+")
     provenance = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)

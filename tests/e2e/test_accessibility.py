@@ -76,7 +76,7 @@ def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, begin):
     study = studies.comparison_study(tasks=1)
     type(study).objects.update(rules={})
     begin(study)
-    assert looked_at.locator(".hold").is_visible()
+    assert "Read the instruction first" in looked_at.locator("[data-part=listen-line]").inner_text()
     check_widths(looked_at)
     hours_ago = "JSON.stringify({began: Date.now() - 3 * 3600e3, last: Date.now(), prompted: 0})"
     looked_at.evaluate(f"localStorage.setItem('concord.work', {hours_ago})")

@@ -49,7 +49,7 @@ _SKIP = (
 )  # fmt: skip
 _CANDIDATE = ("system", "take", "text", "carried_from", "provenance")
 _CODES = _JUDGMENT.index("codes")
-_CLIP = ("sha256", "canonical_sha256", "seconds")
+_CLIP = ("sha256", "canonical_sha256", "seconds", "file")
 
 
 def answer_lines(judgments: Iterable[Record]) -> Iterator[str]:
@@ -65,7 +65,8 @@ def answer_lines(judgments: Iterable[Record]) -> Iterator[str]:
 def candidate_lines(items: Iterable[Record]) -> Iterator[str]:
     """An item version without candidates has one row with the candidate's cells empty."""
     clips = [f"{part}_{name}" for part in ("reference_clip", "clip", "candidate_clip") for name in _CLIP]
-    yield _line((*_ITEM, *clips[:6], *_CANDIDATE, *clips[6:]))
+    of_item = 2 * len(_CLIP)
+    yield _line((*_ITEM, *clips[:of_item], *_CANDIDATE, *clips[of_item:]))
     for item in items:
         shared = [*(item[name] for name in _ITEM), *_clip(item["reference_clip"]), *_clip(item["clip"])]
         for candidate in item["candidates"] or [{}]:

@@ -325,6 +325,7 @@ def test_it_gives_texts_strata_and_the_hashes_of_the_audio(pairs):
         "question": "", "reference": "", "rationale": "", "transcript": "",
         "reference_clip": {
             "sha256": reference.sha256, "canonical_sha256": reference.canonical_sha256, "seconds": 2.5,
+            "file": "",
         },
         "clip": None,
         "extra": {},
@@ -333,7 +334,7 @@ def test_it_gives_texts_strata_and_the_hashes_of_the_audio(pairs):
                 "system": f"system-{side}",
                 "take": 1,
                 "text": "",
-                "clip": {"sha256": sha256, "canonical_sha256": sha256, "seconds": 1.0},
+                "clip": {"sha256": sha256, "canonical_sha256": sha256, "seconds": 1.0, "file": ""},
                 "carried_from": None,
                 "provenance": {},
             }

@@ -99,7 +99,11 @@ def test_silence_is_told_and_one_sound_under_two_names_is_one_clip(study, tmp_pa
     assert bring(study, source).report["notes"] == notes
     clip = Clip.objects.get()
     assert (clip.silent, clip.loudness_lufs) == (True, None)
-    assert {version.clip_id for version in ItemVersion.objects.all()} == {clip.pk}
+    versions = ItemVersion.objects.order_by("item__external_id")
+    assert {(version.clip_id, version.clip_file) for version in versions} == {
+        (clip.pk, "quiet.wav"),
+        (clip.pk, "same.wav"),
+    }
 
 
 def test_a_rehearsal_changes_nothing_and_finds_the_same(study, tmp_path, settings):
@@ -349,6 +353,7 @@ def test_paired_sounds_become_comparisons(folder):
     assert (Task.objects.count(), Clip.objects.count()) == (2, 4)
     texts = ItemVersion.objects.order_by("item__external_id").values_list("prompt", flat=True)
     assert list(texts) == ["A waltz", "A song"]
+    assert all(name.endswith(".wav") for name in Candidate.objects.values_list("clip_file", flat=True))
     again = bring(Study.objects.get(slug="folders"), folder, format="audiofolder")
     assert (again.state, again.report["created"]["tasks"]) == ("done", 0)
 

@@ -200,13 +200,14 @@ def test_numbers_below_zero_quotes_lines_and_other_scripts_survive():
 
 
 def test_every_candidate_is_a_row_with_its_item_repeated():
-    clip = {"sha256": "aa", "canonical_sha256": "bb", "seconds": 2.5}
+    clip = {"sha256": "aa", "canonical_sha256": "bb", "seconds": 2.5, "file": "a.wav"}
     candidates = [{"system": name, "take": 1, "text": "t", "clip": clip} for name in ("x", "y")]
     rows = read(candidate_lines([{**ITEM, "candidates": candidates, "reference_clip": clip}]))
     assert [(row["item"], row["system"], row["candidate_clip_sha256"]) for row in rows] == [
         ("i", "x", "aa"), ("i", "y", "aa"),
     ]  # fmt: skip
     assert (rows[0]["reference_clip_seconds"], rows[0]["clip_sha256"]) == ("2.5", "")
+    assert (rows[0]["candidate_clip_file"], rows[0]["clip_file"]) == ("a.wav", "")
     assert rows[0]["strata"] == '{"genre": "jazz"}'
 
 
