@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from analytics.judgments.readable import Side, pick_text
 from annotation.models import CaseReason, TaskCandidate
-from annotation.protocols.schema import Protocol, Text
+from annotation.protocols.schema import Protocol, QuestionSpec, Text
 from annotation.review import labels
 
 _COUNTED_SIDES = {"first": 1, "second": 2}
@@ -84,6 +84,8 @@ def _value(
     if key == "codes" and isinstance(value, Mapping):
         titles = {code.key: f"{code.key} {_say(code.title)}" for code in protocol.codes}
         return _counts({titles.get(str(code), str(code)): n for code, n in value.items()})
+    if key == "votes" and isinstance(value, Mapping) and question is not None and question.kind == "choices":
+        return _counts({_options_text(vote, question): n for vote, n in sorted(value.items())})
     if key == "votes" and isinstance(value, Mapping) and question is not None:
         return _counts({pick_text(float(vote), question, sides): n for vote, n in sorted(value.items())})
     if key == "model_prefers" and (side := sides.get(int(value) - 1)):
@@ -92,6 +94,12 @@ def _value(
         titles = {reason.key: _say(reason.title) for reason in protocol.skip_reasons}
         return ", ".join(titles.get(str(reason), str(reason)) for reason in value)
     return _number(value)
+
+
+def _options_text(vote: str, question: QuestionSpec) -> str:
+    """Several options are one answer: their numbers with a plus between them, 0 for none of them."""
+    options = [question.option(int(number)) for number in vote.split("+")]
+    return " + ".join(_say(option.title) for option in options if option is not None) or _("None of these")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

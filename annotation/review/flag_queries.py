@@ -213,13 +213,14 @@ said AS (
 """
 
 # Ratings by their unbiased variance, stretched to a scale from 1 to 5; votes by how many are not with the most frequent
-# answer. A unit is a task, or one candidate of a task where each is asked about.
+# answer, several options being one answer. A unit is a task, or one candidate of a task where each is asked about.
 _DISAGREEMENT_SQL = f"""
 asked AS (
     SELECT * FROM unnest(%(questions)s::bigint[], %(keys)s::text[], %(stretch)s::float8[]) AS q (id, key, stretch)
 ), answered AS (
     SELECT scope.version, a.task_id, a.candidate_id, asked.key, asked.stretch, a.value,
-           coalesce(a.choice, a.value) AS vote, j.submitted_at
+           CASE WHEN a.selected IS NULL THEN coalesce(a.choice, a.value)::text
+                ELSE coalesce(nullif(array_to_string(a.selected, '+'), ''), '0') END AS vote, j.submitted_at
     {ANSWERED_SQL}
 ), rated AS (
     SELECT version, task_id, candidate_id, key, count(*) AS n, avg(value) AS mean, var_samp(value) AS variance,
@@ -296,14 +297,27 @@ def codes_query(study: Study, rule: FlagRule) -> RuleQuery | None:
 
 
 def disagreement_query(study: Study, rule: FlagRule) -> RuleQuery | None:
-    questions = comparable_questions(study, lambda _, spec: bool(spec.level))
+    most: dict[str, int] = {}  # candidates of a ranking
+
+    def is_measured(protocol: Protocol, spec: QuestionSpec) -> bool:
+        most[spec.key] = max(most.get(spec.key, 2), protocol.candidates[1])
+        return bool(spec.level)
+
+    questions = comparable_questions(study, is_measured)
     if not questions:
         return None
     numbers = {name: rule[name] for name in ("variance", "min_ratings", "minority", "min_votes")}
-    stretch = [
-        None if spec.level == "nominal" else _scale_factor(*scale_range(spec)) for _, spec in questions
-    ]
+    stretch = [_stretch(spec, most[spec.key]) for _, spec in questions]
     return RuleQuery(_DISAGREEMENT_SQL, {**_question_columns(questions), "stretch": stretch, **numbers})
+
+
+def _stretch(spec: QuestionSpec, most_candidates: int) -> float | None:
+    """What a difference is worth on a scale from 1 to 5; None where answers are names, which are counted."""
+    if spec.level == "nominal" or spec.kind == "choice":
+        return None
+    if spec.kind == "ranking":
+        return _scale_factor(1, most_candidates)
+    return _scale_factor(*scale_range(spec))
 
 
 def low_confidence_query(study: Study, rule: FlagRule) -> RuleQuery | None:

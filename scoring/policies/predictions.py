@@ -41,7 +41,7 @@ def compares(protocol: Protocol, spec: QuestionSpec) -> bool:
 def rates(protocol: Protocol, spec: QuestionSpec) -> bool:
     """Whether a question's ratings can be held against scores of single candidates."""
     of_one = spec.per_candidate or protocol.candidates == (1, 1)
-    return bool(spec.level) and spec.level != "nominal" and spec.kind != "preference" and of_one
+    return spec.kind in ("rating", "correctness") and spec.level not in ("", "nominal") and of_one
 
 
 def reads_pairs(key: str) -> bool:

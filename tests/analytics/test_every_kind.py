@@ -8,6 +8,7 @@ import uuid
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from analytics.data.questions import measured_questions
 from analytics.datasets.exports import write_export
@@ -18,6 +19,7 @@ from analytics.reports.sections.material import ReportSettings
 from analytics.reports.study_report import study_report
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Assignment, Judgment, Study, Task
+from annotation.review import flag_queries
 from annotation.studies import protocols
 from tests import every_kind, factories
 
@@ -144,3 +146,15 @@ def test_the_overview_page_shows_them_all(study, client):
     assert study_overview(study).progress.judgments == N_TASKS * N_RATERS
     client.force_login(manager)
     assert client.get(f"/studies/{study.slug}/").status_code == 200
+
+
+def test_raters_who_choose_apart_are_found_whatever_the_kind(study):
+    query = flag_queries.disagreement_query(
+        study, {"variance": 1.0, "min_ratings": 2, "minority": 0.3, "min_votes": 3}
+    )
+    assert query is not None
+    scope = f"WITH scope AS (SELECT id AS version, item_id AS item FROM annotation_itemversion), {query.ctes}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{scope} SELECT evidence FROM found", {**query.params, "study": study.pk})
+        found = [json.loads(row[0]) for row in cursor.fetchall()]
+    assert [(one["question"], one["votes"]) for one in found] == [("genre", {"1": 2, "2": 1})] * N_TASKS
