@@ -141,6 +141,22 @@ def check_scoring_worker() -> list[CheckMessage]:
 
 
 @_of_database
+def check_mail() -> list[CheckMessage]:
+    """Mails that wait for longer than a retry takes: no worker sends them, or the mail server refuses them."""
+    if not _is_migrated("annotation"):
+        return []
+    from annotation.models import Mail
+
+    overdue = timezone.now() - 5 * WAITING_TOO_LONG
+    waiting = Mail.objects.filter(state=Mail.State.WAITING, created_at__lt=overdue)
+    newest = waiting.exclude(error="").order_by("-pk").values_list("error", flat=True).first()
+    if not (n_waiting := waiting.count()):
+        return []
+    hint = f"The last one failed with: {newest}" if newest else "Start a worker and beat (./run starts both)."
+    return [Warning(f"{n_waiting} mails wait to be sent.", hint=hint, id="concord.W005")]
+
+
+@_of_database
 def check_broker() -> list[CheckMessage]:
     """A broker of its own; the default one is the database itself."""
     if settings.CELERY_BROKER_URL.startswith("pgmq://"):

@@ -23,6 +23,7 @@ from annotation.studies import audit
 
 _CLAIM = timedelta(minutes=5)
 _SEND_S = 30.0
+_FAULTS = (SMTPException, OSError, ValueError)
 # Until the next try, after each that failed; a mail that fails once more is given up, after about a day.
 RETRY_AFTER = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 360, 960))
 # How long the log of mails is kept.
@@ -41,14 +42,14 @@ def send_due() -> int:
 
 
 def _send_until(deadline: float) -> int:
-    n_sent, connection = 0, None
+    n_sent = 0
+    connection: BaseEmailBackend | None = None
     while time.monotonic() < deadline and (mail := _claim()) is not None:
+        if connection is None and (connection := _connect(mail)) is None:
+            break
         try:
-            if connection is None:
-                connection = get_connection(timeout=settings.EMAIL_TIMEOUT)
-                connection.open()
             _send(mail, connection)
-        except (SMTPException, OSError, ValueError) as error:
+        except _FAULTS as error:
             _record_failure(mail, error)
             connection = None  # the next one gets a fresh one
         else:
@@ -57,6 +58,20 @@ def _send_until(deadline: float) -> int:
     if connection is not None:
         connection.close()
     return n_sent
+
+
+def _connect(mail: Mail) -> BaseEmailBackend | None:
+    """An open connection; None where the server cannot be reached. Then the others wait a minute: a worker has more to
+    do than to wait for it once for each mail."""
+    try:
+        connection: BaseEmailBackend = get_connection(timeout=settings.EMAIL_TIMEOUT)
+        connection.open()
+    except _FAULTS as error:
+        _record_failure(mail, error)
+        soon = timezone.now() + RETRY_AFTER[0]
+        Mail.objects.filter(state=Mail.State.WAITING, due_at__lt=soon).update(due_at=soon)
+        return None
+    return connection
 
 
 def _claim() -> Mail | None:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db.models import F, QuerySet, Sum
 from django.http import StreamingHttpResponse
 from django.urls import reverse
@@ -24,7 +25,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
-from annotation.access import StudyAccess
+from annotation.access import StudyAccess, accounts
 from annotation.api import paging
 from annotation.api.paging import page_of
 from annotation.api.serializers import In, Method, Out, SettingsIn, operation, problem_responses
@@ -32,7 +33,7 @@ from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
 from annotation.listening.rules.coverage import ListeningRules
-from annotation.models import AuditEvent, Invitation, ListeningCheck, Membership, ProtocolVersion, Study
+from annotation.models import AuditEvent, Invitation, ListeningCheck, Membership, ProtocolVersion, Study, User
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
 from annotation.rating.rules import ordering, stopping
@@ -151,8 +152,22 @@ class RoleOut(serializers.Serializer):
     role = serializers.ChoiceField(Role.choices)
 
 
+class MeChangeIn(In):
+    name = serializers.CharField(required=False, max_length=150)
+    language = serializers.ChoiceField(
+        ["", *dict(settings.LANGUAGES)], required=False, help_text="Empty: whatever the browser asks for."
+    )
+    mails_jobs = serializers.BooleanField(
+        required=False, help_text="A mail when a job you started has ended."
+    )
+    mails_cases = serializers.BooleanField(required=False, help_text="A mail when cases are given to you.")
+
+
 class MeOut(serializers.Serializer):
     name = serializers.CharField()
+    language = serializers.CharField(help_text="Of pages and mails; empty for whatever the browser asks for.")
+    mails_jobs = serializers.BooleanField()
+    mails_cases = serializers.BooleanField()
     may_create_studies = serializers.BooleanField()
     roles = RoleOut(many=True)
 
@@ -221,13 +236,23 @@ STUDY_AS_SEEN = PolymorphicProxySerializer(
 
 
 class MeView(APIView):
+    of_account = True
+
     @operation("me", MeOut, 403)
     def get(self, request: Request) -> Response:
         """Who is signed in, and their role in each study they take part in."""
-        user = request.user
-        roles = access.studies_of(user).filter(memberships__user=user).order_by("pk")
-        body = {"name": user.name, "may_create_studies": user.may_create_studies, "roles": roles}
-        return Response(MeOut(body).data)
+        return Response(_me(request.user))
+
+    @operation("change_me", MeOut, 400, 403, request=MeChangeIn)
+    def patch(self, request: Request) -> Response:
+        """Change your name, language, and which mails you get."""
+        accounts.change_profile(request.user, **MeChangeIn.parsed(request.data))
+        return Response(_me(request.user))
+
+
+def _me(user: User) -> dict[str, Any]:
+    user.roles = access.studies_of(user).filter(memberships__user=user).order_by("pk")  # type: ignore[attr-defined]
+    return dict(MeOut(user).data)
 
 
 class StudiesView(APIView):

@@ -92,8 +92,6 @@ def invite(
     email: str = "",
 ) -> tuple[Invitation, str]:
     """A new invitation and its token, which is in nobody's database and cannot be shown again."""
-    if role not in Role.values:
-        raise InvalidInput(f"{role!r} is not a role; use {', '.join(Role.values)}.", code="bad_role")
     _check_may_grant(study, role, actor=actor)
     token = secrets.token_urlsafe(24)
     invitation = Invitation.objects.create(
@@ -281,6 +279,8 @@ def _check_last_admin(membership: Membership) -> None:
 
 def _check_may_grant(study: Study, role: str, *, actor: User) -> None:
     """Researchers bring in raters; who else may run the study is for its admins to say."""
+    if role not in Role.values:
+        raise InvalidInput(f"{role!r} is not a role; use {', '.join(Role.values)}.", code="bad_role")
     if role not in RATING_ROLES and not access.administers(actor, study):
         raise NotAllowed("Only admins of this study can invite researchers and admins.")
 

@@ -12,7 +12,7 @@ from django.core.checks import CheckMessage
 from django.db import connection
 from django.utils import timezone
 
-from annotation.models import Job
+from annotation.models import Job, Mail
 from config import checks
 from scoring.models import ScoringRun
 from tests import factories
@@ -79,6 +79,16 @@ def test_a_scoring_run_that_waits_while_no_worker_is_busy_is_a_warning() -> None
     ScoringRun.objects.exclude(pk=run.pk).delete()
     ScoringRun.objects.update(n_openings=1)
     assert checks.check_scoring_worker(None, databases=["default"]) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("minutes", "faults"), [(20, ["concord.W005"]), (1, [])])
+def test_mails_that_nobody_sends_are_told_of(minutes: int, faults: list[str]) -> None:
+    created_at = timezone.now() - timedelta(minutes=minutes)
+    Mail.objects.create(kind="job", to="ada@example.org", error="OSError: refused", created_at=created_at)
+    messages = checks.check_mail(None, databases=["default"])
+    assert _ids(messages) == faults
+    assert all("refused" in str(message.hint) for message in messages)
 
 
 @pytest.mark.django_db

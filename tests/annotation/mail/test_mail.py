@@ -67,6 +67,14 @@ def test_a_server_that_is_down_is_asked_again_and_given_up_in_the_open(settings)
     assert AuditEvent.objects.get().action == "mail.failed"
 
 
+def test_a_server_that_is_down_is_waited_for_once_and_not_once_for_each_mail(settings):
+    settings.EMAIL_BACKEND = "tests.annotation.mail.test_mail.DownBackend"
+    for number in range(5):
+        post_reset(f"person{number}@example.org")
+    assert (delivery.send_due(), delivery.send_due()) == (0, 0)
+    assert Mail.objects.filter(n_tries=1).count() == 1
+
+
 def test_it_is_written_in_the_language_of_its_reader():
     post_reset(user=UserFactory(language="zh-hans"))
     delivery.send_due()

@@ -185,6 +185,7 @@ READS: dict[Verdicts, str] = {
 }
 ROWS = [
     *(Row(f"api_{name}", "get", verdicts) for verdicts, names in READS.items() for name in names.split()),
+    Row("api_me", "patch", SIGNED_IN, body=lambda w: {"mails_jobs": True}),
     Row("api_tokens", "post", SIGNED_IN, 201, body=lambda w: {"name": "x", "scopes": ["read"], "days": 1}),
     # A token is its owner's alone: here the annotator's.
     Row("api_token", "delete", THE_RATER, 204),
