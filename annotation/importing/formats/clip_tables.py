@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from annotation.importing.formats import columns
@@ -148,7 +148,7 @@ class ClipTable:
             problem = f"{first.values['item_id']} has clips of {len(systems)} systems"
             yield RowProblem(first.row, "system", problem, f"Bring {least} to {most} for each prompt.")
 
-    def _clips(self, group: str) -> Iterator[RowProblem]:
+    def _clips(self, group: str) -> Generator[RowProblem, None, dict[str, Cells]]:
         """The clips of a group by system (returned); those that contradict the first about the prompt are problems."""
         rows = self._connection.execute(
             "SELECT system, line, cells FROM clips WHERE grouped = ? ORDER BY number", (group,)

@@ -54,7 +54,7 @@ class Cells(SourceRow):
 
     def sound(self, name: str, folder: Path) -> Audio | None:
         """The sound of a column of audio: at hand, or named by the cell."""
-        value = self.values.get(name, "")
+        value: str | Audio = self.values.get(name, "")
         if not isinstance(value, str):
             return value
         n_before = len(self.problems)

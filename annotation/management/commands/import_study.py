@@ -183,8 +183,8 @@ class Command(BaseCommand):
         return None, new
 
     def _tell_owner(self, new: NewStudy) -> None:
-        owner = User.objects.filter(pk=new.owner).first()
-        if owner is not None:
+        if new.owner is not None:
+            owner = User.objects.get(pk=new.owner)
             self.stdout.write(f"{owner.email} runs the study.")
             return
         self.stdout.write(

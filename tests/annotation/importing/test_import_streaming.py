@@ -25,6 +25,7 @@ from annotation.models import (
     Task,
 )
 from tests import factories
+from tests.annotation.importing.formats import sounds
 from tests.annotation.importing.importing import (
     Killed,
     bring,
@@ -330,3 +331,19 @@ def test_a_text_without_end_is_a_problem_of_its_row(study, tmp_path):
         (row, "prompt", "is longer than 1,000,000 characters") for row in ("3", "4")
     ]
     assert job.report["problems"][0]["remedy"]
+
+
+def test_single_clips_are_paired_once_though_a_worker_is_killed(tmp_path, monkeypatch):
+    """Their rows may lie anywhere, so that the table is read again, and what is staged is passed over."""
+    set_pages(monkeypatch, 3)
+    lines = ["item_id,system,audio"]
+    for place, (system, prompt) in enumerate((system, prompt) for system in "ab" for prompt in range(7)):
+        sounds.tone(tmp_path / f"{place}.wav", hertz=200 + 10 * place, seconds=0.1)
+        lines.append(f"p{prompt},{system},{place}.wav")
+    (tmp_path / "clips.csv").write_text("\n".join(lines))
+    study = factories.StudyFactory(preset="cmi-pref")
+    job = begin(study, tmp_path / "clips.csv")
+    kill_at(job, "reading", 5)
+    assert StagedTask.objects.count() == 3
+    take_over(job)
+    assert (job.state, job.report["created"]["tasks"], study.tasks.count()) == ("done", 7, 7)
