@@ -20,7 +20,8 @@ from annotation.api.serializers import In, operation
 from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.formats.dialects import ENCODINGS
-from annotation.importing.options import DEFAULT_OVERLAP, MAX_OVERLAP, NewStudy
+from annotation.importing.formats.reading_options import DETECT, ReadingOptions
+from annotation.importing.options import DEFAULT_OVERLAP, MAX_OVERLAP, NewStudy, check_reading
 from annotation.jobs.api import JobOut
 from annotation.models import Job, Upload
 
@@ -146,6 +147,10 @@ class UploadLookIn(In):
         FORMAT_CHOICES, default="", allow_blank=True, help_text="Read it so; as it looks by default."
     )
 
+    encoding = serializers.ChoiceField(list(ENCODINGS.items()), default="", allow_blank=True)
+    separator = serializers.CharField(default="", allow_blank=True, trim_whitespace=False, max_length=10)
+    sheet = serializers.CharField(default="", allow_blank=True, max_length=100)
+
 
 class ColumnOut(serializers.Serializer):
     name = serializers.CharField()
@@ -208,7 +213,8 @@ class UploadView(APIView):
         """The format that the files look like, and the columns and first rows when they are read so."""
         upload = access.upload_of(request.user, upload_id)
         query = UploadLookIn.parsed(request.query_params.dict())
-        return Response(UploadOut(_upload_out(upload, query["format"])).data)
+        format = query.pop("format")
+        return Response(UploadOut(_upload_out(upload, format, ReadingOptions(**query))).data)
 
 
 class UploadImportView(APIView):
@@ -223,11 +229,13 @@ class UploadImportView(APIView):
         return _queued(job)
 
 
-def _upload_out(upload: Upload, format: str) -> dict[str, Any]:
+def _upload_out(upload: Upload, format: str, how: ReadingOptions = DETECT) -> dict[str, Any]:
     detected = uploads.detect_upload_format(upload)
     likely, why = ("", "") if isinstance(detected, RowProblem) else detected
     read_as = format or likely
-    preview = uploads.preview_upload(upload, format=read_as) if read_as in FORMATS else None
+    if read_as in FORMATS:
+        check_reading(read_as, how)
+    preview = uploads.preview_upload(upload, format=read_as, how=how) if read_as in FORMATS else None
     return {
         "id": upload.pk,
         "study": upload.study.slug if upload.study else None,

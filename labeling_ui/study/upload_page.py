@@ -127,7 +127,9 @@ class UploadPage:
         """Of the columns as they suggest themselves: what the pairing is chosen for."""
         if self.look is None:
             return ClipDesign()
-        alone = uploads.preview_upload(self.upload, format=self.format, how=self.how)
+        alone: TablePreview | None = self.look
+        if self.format == AUDIO_FOLDER_FORMAT:
+            alone = uploads.preview_upload(self.upload, format=self.format, how=self.how)
         return clip_design(self.source, self.format, alone.suggested if alone else {}, how=self.how)
 
     @cached_property
@@ -228,6 +230,13 @@ class UploadPage:
             return None
         separator = "\t" if self.format == "tsv" else self.how.separator_sign
         return detect_dialect(self.source, encoding=self.how.encoding, separator=separator)
+
+    @property
+    def sheet(self) -> str:
+        """The sheet of a workbook that is read."""
+        if self.problem or self.format != "xlsx":
+            return ""
+        return self.how.sheet or next(iter(xlsx_files.sheet_names(self.source)), "")
 
     @property
     def separator_label(self) -> Promise | str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from itertools import count, islice, takewhile
+from itertools import count, islice
 from pathlib import Path, PureWindowsPath
 from typing import Any, BinaryIO
 
@@ -282,29 +282,29 @@ def _names(folder: Path, _changed: int) -> Mapping[str, str]:
 
 
 def find_below(folder: Path, name: str) -> Path | None:
-    """The one file below `folder` that a path from elsewhere can mean: it has the same name and, where the path names
-    folders, lies in one of the same name. None where there is none, or several."""
+    """The one file below `folder` that a path from elsewhere can mean: one that lies deeper, with the same names at its
+    end, or the same file of the same folder on another machine. None where there is none, or several: a path that names
+    another folder is never taken for this one.
+    """
     parts = PureWindowsPath(name).parts  # takes both kinds of separators
     if not parts or "\0" in name or REMOTE_SCHEME.match(name):
         return None
     try:
         root = folder.resolve()
-        below = _files_by_name(root, root.stat().st_mtime_ns).get(parts[-1], ())
+        alike = _files_by_name(root, root.stat().st_mtime_ns).get(parts[-1], ())
     except (OSError, RuntimeError, UnicodeError):
         return None
-    shared = [(_n_shared((root.name, *path.parts), parts), path) for path in below]
-    most = max((n for n, _ in shared), default=0)
-    best = [path for n, path in shared if n == most]
-    if len(best) != 1 or most < min(2, len(parts)):
+    found = [
+        path for path in alike if _ends_in(path.parts, parts) or _ends_in(parts, (root.name, *path.parts))
+    ]
+    if len(found) != 1:
         return None
-    found = resolve_below(root, str(best[0]), row="", field="")
-    return found if isinstance(found, Path) else None
+    sound = resolve_below(root, str(found[0]), row="", field="")
+    return sound if isinstance(sound, Path) else None
 
 
-def _n_shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many names the two paths end in alike."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _ends_in(parts: tuple[str, ...], end: tuple[str, ...]) -> bool:
+    return parts[-len(end) :] == end
 
 
 @lru_cache(maxsize=4)

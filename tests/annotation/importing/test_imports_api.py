@@ -286,3 +286,14 @@ def test_too_many_files_or_paths_at_once_are_to_come_as_an_archive(api, world, s
     assert ".zip" in answer.json()["detail"]
     if limit == "DATA_UPLOAD_MAX_NUMBER_FILES":
         assert "100 files" in answer.json()["detail"]
+
+
+def test_an_upload_is_previewed_in_the_way_that_is_named(manager):
+    table = "Größe;system\nüber;a\n".encode("latin-1")
+    made = manager.client.post("/api/v1/uploads/", {"file": SimpleUploadedFile("t.csv", table), "study": "s"})
+    address = made.headers["Location"]
+    assert [column["name"] for column in manager.client.get(address).json()["columns"]] == ["Größe", "system"]
+    other = manager.client.get(address, {"encoding": "windows-1251", "separator": "semicolon"}).json()
+    assert [column["name"] for column in other["columns"]] == ["GrцЯe", "system"]
+    refused = manager.client.get(address, {"sheet": "1"})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "sheet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from annotation.importing.formats import FORMATS
 from annotation.importing.formats.detection import clip_design, preview_table, suggest_preset
 from annotation.importing.formats.reading_options import ReadingOptions
+from annotation.importing.formats.source_files import find_below
 from annotation.protocols import preset
 from tests.annotation.importing.formats.reading import faults, problems, tasks
 
@@ -159,12 +161,43 @@ def test_folders_of_systems_are_paired_by_the_same_rules(tmp_path):
     assert made(entries) == [("one", "a", "c"), ("one", "b", "c"), ("two", "a", "c"), ("two", "b", "c")]
 
 
-def test_sounds_that_lie_elsewhere_in_the_folder_are_found_by_their_names(table, tmp_path):
-    path = table(("1", "x"), ("1", "y"), filename={0: "x.wav", 1: "/home/me/clips/y.wav"})
-    for name in ("sounds/x.wav", "clips/y.wav", "other/y.wav"):
+@pytest.mark.parametrize(
+    ("named", "lies"),
+    [
+        ("x.wav", "sounds/x.wav"),
+        ("one/x.wav", "sounds/one/x.wav"),
+        ("/home/me/mine/clips/x.wav", "clips/x.wav"),
+        ("C:\\me\\mine\\x.wav", "x.wav"),
+    ],
+)
+def test_a_sound_is_found_where_the_folder_has_it(tmp_path, named, lies):
+    folder = tmp_path / "mine"
+    (folder / lies).parent.mkdir(parents=True)
+    (folder / lies).write_bytes(b"RIFF")
+    assert find_below(folder, named) == folder / lies
+
+
+@pytest.mark.parametrize(
+    "named", ["other/x.wav", "set-b/one/x.wav", "/home/me/yours/one/x.wav", "y.wav", "", "\0"]
+)
+def test_another_folder_or_two_files_of_a_name_are_never_taken_for_it(table, tmp_path, named):
+    folder = tmp_path / "mine"
+    for name in ("set-a/one/x.wav", "one/x.wav", "y.wav", "two/y.wav"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"RIFF")
+    assert find_below(folder / "two", named) is None or named == "y.wav"
+    (folder / "y.wav").rename(folder / "one" / "y.wav")
+    assert find_below(folder, named) is None
+
+
+def test_a_table_finds_its_sounds_in_folders_beside(table, tmp_path):
+    path = table(("1", "x"), ("1", "y"), filename={0: "x.wav", 1: "gone/y.wav"})
+    for name in ("sounds/x.wav", "sounds/y.wav"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"RIFF")
+    assert problems(read(path))[0] == ("3", "audio")
+    (tmp_path / "sounds" / "gone").mkdir()
+    (tmp_path / "sounds" / "y.wav").rename(tmp_path / "sounds" / "gone" / "y.wav")
+    os.utime(tmp_path, ns=(1, 1))  # what was listed before is out of date
     (task,) = tasks(read(path))
-    assert [Path(str(audio)).parent.name for _, audio in task.audio()] == ["sounds", "clips"]
-    path = table(("1", "x"), ("1", "y"), filename={0: "models/x.wav", 1: "y.wav"})
-    assert problems(read(path)) == [("2", "audio"), ("3", "audio")]  # another folder; two folders
+    assert [Path(str(audio)).parent.name for _, audio in task.audio()] == ["sounds", "gone"]
