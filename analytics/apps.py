@@ -7,8 +7,10 @@ class AnalyticsConfig(AppConfig):
     name = "analytics"
 
     def ready(self) -> None:
+        from annotation import hooks
         from annotation.jobs import jobs
 
+        hooks.FILES_OF_STUDY.append("analytics.datasets.storage.files_of_study")
         jobs.JOB_KINDS["export"] = "analytics.datasets.exports:run_export"
         jobs.JOB_KINDS["release"] = "analytics.datasets.releases:run_release"
         jobs.JOB_KINDS["training_set"] = "analytics.datasets.training_sets:run_training_set"

@@ -10,6 +10,11 @@ from annotation.models import ItemVersion, Study, User
 # Dotted names of functions of (study, actor=).
 AFTER_IMPORT: list[str] = []
 
+# Dotted names of functions of (study) that yield the names of its files in the storage, before it is deleted; and of
+# those that run once it is gone.
+FILES_OF_STUDY: list[str] = []
+AFTER_DELETION: list[str] = []
+
 
 def run_after_import(study: Study, *, actor: User | None) -> None:
     for name in AFTER_IMPORT:

@@ -23,6 +23,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
     "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},
     "sweep-webhooks": {"task": "annotation.tasks.sweep_webhooks", "schedule": 5.0},
+    "delete-studies": {"task": "annotation.tasks.delete_due_studies", "schedule": 3600.0},
     "send-mail": {"task": "annotation.tasks.send_mail", "schedule": 15.0},
     "sweep-hints": {"task": "scoring.tasks.sweep_hints", "schedule": 10.0},
     "settle-returns": {"task": "annotation.tasks.settle_returns", "schedule": 30.0},
@@ -108,6 +109,7 @@ MIDDLEWARE = [
     "labeling_ui.account.two_factor.RequireTwoFactor",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "labeling_ui.domain_errors.DomainErrorPages",
+    "annotation.access.read_only.ReadOnlyStudies",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

@@ -33,6 +33,19 @@ ERROR_MESSAGES = (
     ),
     _("Another account uses this address by now."),
     _("This is the study's only admin; make someone else admin first."),
+    _(
+        "This study is archived: nothing in it can be changed. Whoever runs it can take it out of the archive."
+    ),
+    _("There is no draft to publish."),
+    _("Nothing has changed: this is the protocol in force."),
+    _("Some of these changes are not possible in a study that has data. Nothing was changed."),
+    _("These questions were changed in another window meanwhile. Reload the page to go on from there."),
+    _("This is not the title of the study. Type it as it stands above."),
+    _("The items cannot be copied: their tasks were made for another layout. Copy without items."),
+    _("The file is larger than 10 MB. Make it smaller."),
+    _(
+        "This is no picture or sound that guidelines can show. Use PNG, JPEG, GIF, WebP, WAV, FLAC, MP3 or Ogg."
+    ),
     _("This study has no protocol yet."),
     _("Your account may not create studies; ask an operator for it."),
     _("There is nothing to rate yet: import items first."),
@@ -70,6 +83,9 @@ ERROR_MESSAGE_PATTERNS = (
     _(
         "You may send %(most)s mails an hour, and %(left)s are left. Copy a link instead, or send the rest later."
     ),
+    _("Version %(n)s of the protocol was published meanwhile. Look at it, then publish again."),
+    _("There is another file with the name %(name)s. Rename yours, or remove that one first."),
+    _("Give a whole number from 1 to %(most)s."),
     _("This case is settled already: %(decision)s."),
     _("%(who)s is working on this case now."),
     _("This case was given to %(who)s. Whoever runs the study can give it to somebody else."),

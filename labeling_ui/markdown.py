@@ -1,7 +1,8 @@
 """The little Markdown that guidelines are written in, as HTML that is safe to show.
 
-Paragraphs, `## headings`, numbered and bulleted lists, **bold**, *emphasis* and `code`. Everything is escaped before
-anything is marked up, so no text can bring an element, an attribute or a link of its own.
+Paragraphs, `## headings`, numbered and bulleted lists, **bold**, *emphasis*, `code`, and pictures and sounds that were
+uploaded for them, named as `attachment:NAME`. Everything is escaped before anything is marked up, so no text can bring
+an element, an attribute or a link of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,32 @@ _MARKS = (
 )
 
 
-def to_html(text: str) -> str:
+# Names as `annotation.studies.attachments` gives them.
+_ATTACHMENT = re.compile(
+    r"!\[([^\]\n]{0,300})\]\(attachment:([a-zA-Z0-9_-]{1,60}\.(?:png|jpg|gif|webp|wav|flac|ogg|mp3))\)"
+)
+_SOUNDS = (".wav", ".flac", ".ogg", ".mp3")
+
+
+def to_html(text: str, *, attachments: str = "") -> str:
+    """`attachments`: the address below which they lie; without, their descriptions stand in their place."""
+    return _ATTACHMENT.sub(lambda match: _attachment(match, attachments), _to_html(text))
+
+
+def _attachment(match: re.Match[str], address: str) -> str:
+    """Both parts were escaped with the text around them."""
+    description, name = match.groups()
+    if not address:
+        return description
+    source = f"{escape(address)}{name}"
+    if name.endswith(_SOUNDS):
+        caption = f"<figcaption>{description}</figcaption>" if description else ""
+        return f'<figure><audio controls preload="none" src="{source}"></audio>{caption}</figure>'
+    plain = re.sub(r"<[^>]*>", "", description)
+    return f'<img src="{source}" alt="{plain}" loading="lazy">'
+
+
+def _to_html(text: str) -> str:
     blocks = (block.strip("\n") for block in _BLOCK_BREAK.split(text.replace("\r\n", "\n").strip()))
     return "\n".join(_block(block.split("\n")) for block in blocks if block)
 

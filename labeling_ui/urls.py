@@ -9,6 +9,7 @@ from django.urls import include, path
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.i18n import JavaScriptCatalog
 
+from annotation.rating import previews_api
 from labeling_ui.account import profile_views, two_factor
 from labeling_ui.account import views as account_views
 from labeling_ui.account.language import set_language
@@ -16,12 +17,14 @@ from labeling_ui.data import views as data_views
 from labeling_ui.items import views as item_views
 from labeling_ui.models import training_views, writing_views
 from labeling_ui.models import views as models_views
+from labeling_ui.questions import views as questions_views
 from labeling_ui.rate import views as rate_views
 from labeling_ui.reports import views as reports_views
 from labeling_ui.review import views as review_views
 from labeling_ui.study import (
     dataset_views,
     import_views,
+    life_views,
     log_views,
     member_views,
     rater_views,
@@ -99,8 +102,50 @@ data = [
     path("<slug:table>/views/<int:view_id>/remove/", data_views.remove_data_view, name="remove_data_view"),
 ]
 
+# A draft's preview speaks the API of previews, for its author's page alone: it is no part of the API.
+_draft = {"draft": True, "schema": None}
+draft_preview = [
+    path("", previews_api.PreviewView.as_view(**_draft), name="draft_preview_task"),
+    path("heartbeat/", previews_api.PreviewHeartbeatView.as_view(**_draft), name="draft_preview_heartbeat"),
+    path("judgment/", previews_api.PreviewJudgmentView.as_view(**_draft), name="draft_preview_judgment"),
+    path("skip/", previews_api.PreviewSkipView.as_view(**_draft), name="draft_preview_skip"),
+    path("give-back/", previews_api.PreviewGiveBackView.as_view(**_draft), name="draft_preview_give_back"),
+    path("clips/<slug:name>/", previews_api.PreviewClipView.as_view(**_draft), name="draft_preview_clip"),
+    path(
+        "spectrograms/<slug:name>/",
+        previews_api.PreviewSpectrogramView.as_view(**_draft),
+        name="draft_preview_spectrogram",
+    ),
+]
+
+questions = [
+    path("", questions_views.questions, name="questions"),
+    path("save/", questions_views.save_questions, name="save_questions"),
+    path("publish/", questions_views.publish_questions, name="publish_questions"),
+    path("discard/", questions_views.discard_questions, name="discard_questions"),
+    path("versions/", questions_views.question_versions, name="question_versions"),
+    path("file/", questions_views.question_file, name="question_file"),
+    path("bring/", questions_views.bring_questions, name="bring_questions"),
+    path("overlap/", questions_views.study_overlap, name="study_overlap"),
+    path("attachments/", questions_views.add_attachment, name="add_attachment"),
+    path(
+        "attachments/<int:attachment_id>/remove/", questions_views.remove_attachment, name="remove_attachment"
+    ),
+    path("preview/", questions_views.draft_preview, name="draft_preview"),
+    path("preview/guidelines/", questions_views.draft_guidelines, name="draft_guidelines"),
+    path("preview/next/", previews_api.NextPreviewView.as_view(**_draft), name="draft_preview_next"),
+    path("preview/<uuid:preview_id>/", include(draft_preview)),
+]
+
 study = [
     path("data/", include(data)),
+    path("questions/", include(questions)),
+    path("copy/", life_views.copy_study, name="copy_study"),
+    path("archive/", life_views.archive_study, name="archive_study"),
+    path("unarchive/", life_views.unarchive_study, name="unarchive_study"),
+    path("delete/", life_views.delete_study, name="delete_study"),
+    path("restore/", life_views.restore_study, name="restore_study"),
+    path("attachments/<str:name>", questions_views.attachment, name="attachment"),
     path("guidelines/", rate_views.guidelines, name="guidelines"),
     path("checks/", rate_views.checks, name="checks"),
     path("work/", rate_views.work, name="work"),

@@ -15,5 +15,6 @@ class ScoringConfig(AppConfig):
         hooks.AFTER_IMPORT.append("scoring.policies.prescoring.prescore_imported")
         hooks.AFTER_CORRECTION.append("scoring.writing.writing_runs.rewrite_answers_of_corrected")
         hooks.AFTER_CORRECTION.append("scoring.policies.prescoring.prescore_corrected")
+        hooks.AFTER_DELETION.append("scoring.learned.delete_checkpoints_of")
         flag_queries.QUERY_BUILDERS[ModelConflict.key] = conflicts.conflict_query
         flagging.SWEEP_SOURCES["scores"] = conflicts.NEW_SCORES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,6 +54,11 @@ def add_version(
         study=study, kind=kind, number=number, options=dict(options), plan=dict(plan), job=job,
         folder=f"{_FOLDER}/{study.slug}/{kind}-{number}", created_by=job.created_by,
     )  # fmt: skip
+
+
+def delete_checkpoints_of(study: Study) -> None:
+    """The folder of a deleted study's versions: another study may have its address one day."""
+    shutil.rmtree(Path(settings.SCORING_CHECKPOINTS) / _FOLDER / study.slug, ignore_errors=True)
 
 
 def checkpoint_path(model: LearnedModel) -> Path:

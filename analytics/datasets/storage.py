@@ -170,6 +170,13 @@ def store_archive(archive: Path, name: str) -> dict[str, Any]:
     return {"bytes": archive.stat().st_size, "sha256": digest}
 
 
+def files_of_study(study: Study) -> Iterator[str]:
+    """The archives of a study's releases, exports and training sets, as the storage names them."""
+    yield from (name for name in study.releases.values_list("file", flat=True) if name)
+    for folder, kind in (("exports", "export"), ("training-sets", "training_set")):
+        yield from (f"{folder}/{pk}.zip" for pk in study.jobs.filter(kind=kind).values_list("pk", flat=True))
+
+
 # Archives of jobs: exports and training sets.
 
 

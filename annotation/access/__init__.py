@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn, TypeVar
@@ -13,7 +14,7 @@ from django.db import connection
 from django.db.models import Model, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from annotation.errors import NotAllowed, NotFound
+from annotation.errors import Conflict, NotAllowed, NotFound
 from annotation.models import (
     Assignment,
     Invitation,
@@ -35,6 +36,13 @@ from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 from annotation.rating.rules.ordering import Ordering
 
 Row = TypeVar("Row", bound=Model)
+
+
+# Whether the request may change something: an archived study is not found for that (`access.read_only`).
+changes_studies: ContextVar[bool] = ContextVar("changes_studies", default=False)
+READ_ONLY = (
+    "This study is archived: nothing in it can be changed. Whoever runs it can take it out of the archive."
+)
 
 
 @dataclass(frozen=True)
@@ -109,13 +117,20 @@ def study_of(user: User, slug: str) -> StudyAccess:
     )
     if membership is not None:
         check_token_study(user, membership.study_id)
+        _check_not_archived(membership.study)
         return StudyAccess(membership.study, membership.role)
     if user.is_superuser and (
-        study := Study.objects.select_related("protocol_version").filter(slug=slug).first()
+        study := Study.objects.select_related("protocol_version").filter(slug=slug, deleted_at=None).first()
     ):
         check_token_study(user, study.pk)
+        _check_not_archived(study)
         return StudyAccess(study, Role.ADMIN)
     raise NotFound
+
+
+def _check_not_archived(study: Study) -> None:
+    if study.is_read_only and changes_studies.get():
+        raise Conflict(READ_ONLY, code="archived")
 
 
 def check_token_study(user: User, study_id: int | None) -> None:
@@ -128,7 +143,7 @@ def studies_of(user: User) -> QuerySet[Study]:
     """The studies this account takes part in, each with its `role` there; an operator's are all there are."""
     memberships = Membership.objects.filter(user_id=user.pk, study_id=OuterRef("pk"))
     role = Subquery(memberships.values("role"))
-    studies = Study.objects.all()
+    studies = Study.objects.filter(deleted_at=None)
     if user.only_studies is not None:
         studies = studies.filter(pk__in=user.only_studies)
     if user.is_superuser:

@@ -12,7 +12,7 @@ from annotation.rating import api as rating_api
 from annotation.rating import judgments_api, previews_api
 from annotation.review import api as review_api
 from annotation.studies import api as studies_api
-from annotation.studies import protocol_api
+from annotation.studies import lifecycle_api, protocol_api
 from annotation.webhooks import api as webhooks_api
 
 preview = [
@@ -84,6 +84,9 @@ study = [
     path("jobs/", jobs_api.JobsView.as_view(), name="api_jobs"),
     path("imports/", importing_api.ImportsView.as_view(), name="api_imports"),
     path("next/", rating_api.NextView.as_view(), name="api_next"),
+    path("copies/", lifecycle_api.CopiesView.as_view(), name="api_copies"),
+    path("archive/", lifecycle_api.ArchiveView.as_view(), name="api_archive"),
+    path("deletion/", lifecycle_api.DeletionView.as_view(), name="api_deletion"),
     path("protocol/", protocol_api.StudyProtocolView.as_view(), name="api_protocol"),
     path("protocol/changes/", protocol_api.ProtocolChangesView.as_view(), name="api_protocol_changes"),
     path("protocol/draft/", protocol_api.ProtocolDraftView.as_view(), name="api_protocol_draft"),

@@ -10,6 +10,7 @@ from annotation.importing import staging
 from annotation.jobs import jobs
 from annotation.jobs.heartbeat import is_stopping
 from annotation.raters import withdrawal
+from annotation.studies import lifecycle
 
 
 @shared_task(name="annotation.tasks.run_job")  # type: ignore[untyped-decorator]
@@ -22,3 +23,8 @@ def wake_stale_jobs() -> None:
     withdrawal.resume_withdrawals()
     jobs.resend_stale()
     staging.discard_finished_staging()
+
+
+@shared_task(name="annotation.tasks.delete_due_studies", expires=600)  # type: ignore[untyped-decorator]
+def delete_due_studies() -> None:
+    lifecycle.delete_due_studies()

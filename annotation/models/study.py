@@ -75,12 +75,29 @@ class Study(models.Model):
     n_unnamed_tasks_filled = models.IntegerField(default=0)
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
+    # Archived: closed, out of the lists, and nothing in it can be changed.
+    archived_at = models.DateTimeField(null=True, blank=True)
+    # Asked to be deleted: until then it can be restored.
+    deletion_due_at = models.DateTimeField(null=True, blank=True)
+    # All that it held is gone; the row stays for the audit log.
+    deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "studies"
+        indexes = [
+            models.Index(
+                fields=["deletion_due_at"],
+                condition=models.Q(deletion_due_at__isnull=False),
+                name="study_by_deletion_due",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.archived_at is not None or self.deletion_due_at is not None
 
     @property
     def is_open_for_rating(self) -> bool:

@@ -84,7 +84,7 @@ _FREE = None
 # named here stands: a new one is safe until somebody has thought about it.
 _Rule = tuple[Since, str] | None
 _PROTOCOL: dict[str, _Rule] = {
-    **dict.fromkeys(("key", "title", "guidelines", "codes_title", "comment", "source", "listening"), _FREE),
+    **dict.fromkeys(("key", "title", "guidelines", "codes_title", "comment", "source"), _FREE),
     **dict.fromkeys(("layout", "candidate", "candidates", "added"), _TASKS),
 }
 _QUESTION: dict[str, _Rule] = {
@@ -97,7 +97,7 @@ _QUESTION: dict[str, _Rule] = {
     "ask_if": _ASKED,
 }  # fmt: skip
 # Parts with fields of their own, which are compared one by one.
-_OWN_PARTS = {"questions", "codes", "skip_reasons", "glossary", "content"}
+_OWN_PARTS = {"questions", "codes", "skip_reasons", "glossary", "content", "listening"}
 _NESTED = {"points", "options", "bands", "confidence", "required"}
 
 
@@ -106,6 +106,9 @@ def compare(old: Protocol, new: Protocol, *, tasks: bool, judgments: bool) -> li
     some."""
     found = [*_plain(old, new, _PROTOCOL, "", part="protocol", skip=_OWN_PARTS)]
     found += _content(old, new)
+    heard = [sorted(own.listening.must_hear) for own in (old, new)]
+    if heard[0] != heard[1]:
+        found.append(_change("listening", *heard, part="protocol", key="", field="listening"))
     found += _questions(old.questions, new.questions)
     found += _codes(old.codes, new.codes, "codes", part="code")
     found += _codes(old.skip_reasons, new.skip_reasons, "skip_reasons", part="skip_reason")

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
+from annotation.api import downloads
 from annotation.api.authentication import Scope
 from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import Conflict
@@ -30,7 +31,9 @@ from annotation.rating.api import (
     receipt_response,
     submission_of,
 )
+from annotation.rating.examples import EXAMPLE_ID, open_example_clip
 from annotation.rating.leases import Lease
+from annotation.studies.protocols import load_protocol
 
 PREVIEW_CONFLICT = "This is a preview: the answer was checked and not kept, so there is nothing to change."
 
@@ -45,13 +48,17 @@ class _PreviewView(APIView):
     """Nothing is written, so a token that may read may preview."""
 
     writes = Scope.READ
+    # Of the protocol version that is being written: for its author's page, not part of the API.
+    draft = False
 
     def study(self, request: Request, slug: str) -> Study:
         return access.managed_study(request.user, slug)
 
     def shown(self, request: Request, slug: str, preview_id: uuid.UUID) -> tuple[Study, Lease]:
         study = self.study(request, slug)
-        return study, previews.preview_of(study, preview_id)
+        if self.draft and preview_id == EXAMPLE_ID:
+            return study, previews.example_preview(study)
+        return study, previews.preview_of(study, preview_id, draft=self.draft)
 
 
 class NextPreviewView(_PreviewView):
@@ -61,14 +68,18 @@ class NextPreviewView(_PreviewView):
         study = self.study(request, slug)
         seen = SeenIn.parsed(request.data)["holding"]
         progress = {"done": len(seen), "tasks": min(study.n_tasks, previews.MAX_PREVIEWS)}
-        return Response({"assignment": previews.next_preview(study, seen=seen), "progress": progress})
+        shown = previews.next_preview(study, seen=seen, draft=self.draft)
+        return Response({"assignment": shown, "progress": progress})
 
 
 class PreviewView(_PreviewView):
     @operation("preview", AssignmentOut, 403, 404)
     def get(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """A task as raters would see it, with new links to its clips."""
-        return Response(previews.preview_briefing(*self.shown(request, slug, preview_id)))
+        study, shown = self.shown(request, slug, preview_id)
+        if preview_id == EXAMPLE_ID:
+            return Response(previews.example(study))
+        return Response(previews.preview_briefing(study, shown))
 
 
 class PreviewHeartbeatView(_PreviewView):
@@ -115,7 +126,11 @@ class PreviewClipView(_PreviewView):
     @clip_operation("preview_clip")
     def get(self, request: Request, slug: str, preview_id: uuid.UUID, name: str) -> ClipResponse:
         """The sound of one part of a preview, as raters would get it. Supports ranges."""
-        return send_clip(request, self.shown(request, slug, preview_id)[1], name)
+        _, shown = self.shown(request, slug, preview_id)
+        if preview_id == EXAMPLE_ID:
+            clip = open_example_clip(load_protocol(shown.protocol_version_id).spec, name)
+            return downloads.send_range(request._request, clip, content_type="audio/flac")
+        return send_clip(request, shown, name)
 
 
 class PreviewSpectrogramView(_PreviewView):

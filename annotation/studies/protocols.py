@@ -12,11 +12,14 @@ from typing import Any
 from django.db import transaction
 
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
-from annotation.models import Assignment, Judgment, ProtocolVersion, Question, Study, User
+from annotation.models import Assignment, Judgment, ProtocolDraft, ProtocolVersion, Question, Study, User
 from annotation.protocols import Protocol, ProtocolError, changes, definition_of_preset, parse
 from annotation.protocols.changes import Change
 from annotation.studies import audit
 from annotation.studies.stored_settings import lock_study
+
+# Versions count from 1.
+DRAFT_NUMBER = 0
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,24 @@ class LoadedProtocol:
 
 
 def load_protocol(version_id: int | None) -> LoadedProtocol:
-    """Read and parse a version once per process: versions are immutable, so this can never be stale."""
+    """Read and parse a version once per process: versions are immutable, so this can never be stale. A draft is read
+    each time: see `draft_version_id`."""
     if version_id is None:
         raise InvalidInput("This study has no protocol yet.", code="no_protocol")
-    return _load_protocol(version_id)
+    return _load_protocol(version_id) if version_id > 0 else _load_draft(-version_id)
+
+
+def draft_version_id(study: Study) -> int:
+    """What stands for the study's draft where a protocol version is named by its id, so that whatever shows a version
+    to raters can show a draft to who writes it. Nothing is ever stored under it."""
+    return -study.pk
+
+
+def _load_draft(study_id: int) -> LoadedProtocol:
+    draft = ProtocolDraft.objects.filter(study_id=study_id).first()
+    if draft is None:
+        return load_protocol(Study.objects.values_list("protocol_version_id", flat=True).get(pk=study_id))
+    return LoadedProtocol(-study_id, DRAFT_NUMBER, parse_definition(draft.definition), {})
 
 
 @lru_cache(maxsize=256)
@@ -159,8 +176,7 @@ def publish_protocol(
     current = load_protocol(study.protocol_version_id)
     if base is not None and base != current.number:
         raise Conflict(
-            f"Version {current.number} of the protocol was published meanwhile; this was written for version {base}."
-            " Look at what has changed, then publish again.",
+            f"Version {current.number} of the protocol was published meanwhile. Look at it, then publish again.",
             code="protocol_changed",
         )
     new = parse_definition(definition)

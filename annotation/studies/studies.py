@@ -31,7 +31,14 @@ RESERVED_SLUGS = {"new", "from-files"}
 
 @transaction.atomic
 def create_study(
-    *, slug: str, title: str, preset: str, actor: User | None, owner: User | None = None, **rules: Any
+    *,
+    slug: str,
+    title: str,
+    preset: str,
+    actor: User | None,
+    owner: User | None = None,
+    definition: Mapping[str, Any] | None = None,
+    **rules: Any,
 ) -> Study:
     """A new study in draft, with its first protocol version; `owner` becomes its admin, by default whoever makes it.
 
@@ -47,7 +54,7 @@ def create_study(
         raise Conflict(
             f"A study with the address {slug!r} exists already; choose another.", code="slug_taken"
         ) from None
-    protocols.add_protocol_version(study, preset=preset, actor=actor)
+    protocols.add_protocol_version(study, preset=preset, definition=definition, actor=actor)
     if (admin := owner or actor) is not None:
         Membership.objects.create(user=admin, study=study, role=Role.ADMIN)
     audit.record("study.created", actor=actor, study=study, slug=slug, preset=preset)

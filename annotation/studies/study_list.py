@@ -28,6 +28,11 @@ SORTS = {
 }
 
 
+# Archived studies, and those whose deletion is due, are listed only where they are asked for.
+ARCHIVED = "archived"
+IS_ARCHIVED = Q(archived_at__isnull=False) | Q(deletion_due_at__isnull=False)
+
+
 @dataclass(frozen=True)
 class StudyFilters:
     """`text` is a part of the title or address."""
@@ -54,7 +59,8 @@ class StudyPage:
 
 def rated_studies(user: User) -> list[Study]:
     """Those in which this account rates, the newest first."""
-    return list(access.studies_of(user).filter(role__in=RATING_ROLES).order_by("-created_at", "-pk"))
+    studies = access.studies_of(user).filter(role__in=RATING_ROLES).exclude(IS_ARCHIVED)
+    return list(studies.order_by("-created_at", "-pk"))
 
 
 def managed_studies(user: User, filters: StudyFilters, *, after: int | None = None) -> StudyPage:
@@ -77,9 +83,11 @@ def managed_studies(user: User, filters: StudyFilters, *, after: int | None = No
 def _filtered(studies: QuerySet[Study], filters: StudyFilters) -> QuerySet[Study]:
     if filters.text:
         studies = studies.filter(Q(title__icontains=filters.text) | Q(slug__icontains=filters.text))
+    if filters.state == ARCHIVED:
+        return studies.filter(IS_ARCHIVED)
     if filters.state:
         studies = studies.filter(state=filters.state)
-    return studies
+    return studies.exclude(IS_ARCHIVED)
 
 
 def progress_of(studies: Iterable[Study]) -> dict[int, StudyProgress]:

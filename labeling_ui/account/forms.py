@@ -19,7 +19,7 @@ from annotation.access.sign_in import lockout_seconds
 from annotation.access.tokens import MAX_DAYS
 from annotation.models import Study, User
 from annotation.models.api import Scope
-from annotation.studies.study_list import StudyFilters
+from annotation.studies.study_list import ARCHIVED, StudyFilters
 
 
 class SignInForm(AuthenticationForm):
@@ -150,7 +150,9 @@ class StudyListForm(forms.Form):
 
     q = forms.CharField(label=_("Search"), required=False, max_length=200)
     state = forms.ChoiceField(
-        label=_("State"), required=False, choices=[("", _("Every state")), *Study.State.choices]
+        label=_("State"),
+        required=False,
+        choices=[("", _("Every state")), *Study.State.choices, (ARCHIVED, _("Archived"))],
     )
     sort = forms.ChoiceField(
         label=_("Order"),

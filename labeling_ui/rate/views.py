@@ -22,7 +22,7 @@ from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Judgment, ListeningCheck, Rater, Study
 from annotation.rating import previews
 from annotation.review import returns
-from annotation.studies.protocols import load_protocol
+from annotation.studies.protocols import DRAFT_NUMBER, load_protocol
 from labeling_ui.domain_errors import errors_as_messages
 from labeling_ui.page_responses import action, fresh_page, url_prefix
 from labeling_ui.rate.page_data import listening_requirements, own_answers
@@ -58,7 +58,7 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("guidelines", slug)
     if is_due(listening_checks.check_standings(rater.pk, study)):
         return redirect("checks", slug)
-    workbench = _workbench_data(
+    workbench = workbench_data(
         request,
         study,
         progress={"done": rater.n_judgments, "tasks": study.n_tasks},
@@ -84,21 +84,28 @@ def _has_read_guidelines(request: HttpRequest, rater: Rater, *, number: int) -> 
     return judged.exists()
 
 
-def _workbench_data(
-    request: HttpRequest, study: Study, *, progress: Mapping[str, int], urls: Mapping[str, str]
+def workbench_data(
+    request: HttpRequest,
+    study: Study,
+    *,
+    progress: Mapping[str, int],
+    urls: Mapping[str, str],
+    draft: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The page data of the workbench's scripts, as JSON."""
+    """The page data of the workbench's scripts, as JSON. `draft`: the definition of a protocol that is being written,
+    which has no number yet."""
     assert study.protocol_version is not None
+    current = {
+        "number": load_protocol(study.protocol_version_id).number,
+        "definition": study.protocol_version.definition,
+    }
     return {
         "account": account_key(request.user),
         "study": study.slug,
         "lease_minutes": study.lease_minutes,
         "language": get_language(),
         "urls": {"protocol": reverse("api_protocol", args=[study.slug]), **urls},
-        "protocol": {
-            "number": load_protocol(study.protocol_version_id).number,
-            "definition": study.protocol_version.definition,
-        },
+        "protocol": current if draft is None else {"number": DRAFT_NUMBER, "definition": draft},
         "progress": progress,
     }
 
@@ -113,7 +120,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, _("There is nothing to rate yet: import something first."))
         return redirect("import", slug)
     overview, sign_in = reverse("study", args=[slug]), reverse("sign_in")
-    workbench = _workbench_data(
+    workbench = workbench_data(
         request,
         study,
         progress={"done": 0, "tasks": min(study.n_tasks, previews.MAX_PREVIEWS)},

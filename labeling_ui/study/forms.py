@@ -17,6 +17,7 @@ from annotation.models.people import RATING_ROLES, Role
 from annotation.protocols import preset, preset_keys
 from annotation.studies.members import MAX_ADDRESSES
 from annotation.studies.studies import RESERVED_SLUGS
+from labeling_ui.questions.definition_form import blank_definition
 from labeling_ui.templatetags.formatting import in_language
 
 
@@ -29,6 +30,21 @@ class PresetCard:
     what: str
     source: str
     chosen: bool
+
+
+# To begin with an empty page: the layout, and what is said of it.
+BLANK = {
+    "own-rating": (
+        "rating",
+        _("My own questions about one clip"),
+        _("An empty page: write any questions about each clip."),
+    ),
+    "own-comparison": (
+        "comparison",
+        _("My own questions about two clips"),
+        _("An empty page: write any questions about pairs of clips, A and B."),
+    ),
+}
 
 
 class NewStudyForm(forms.Form):
@@ -69,10 +85,27 @@ class NewStudyForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["preset"].choices = [(key, in_language(preset(key).title)) for key in preset_keys()]
+        presets = [(key, in_language(preset(key).title)) for key in preset_keys()]
+        self.fields["preset"].choices = [
+            *((key, title) for key, (_layout, title, _what) in BLANK.items()),
+            *presets,
+        ]
         self.fields["preset"].initial = "cmi-pref"
 
+    @property
+    def own_questions(self) -> bool:
+        return self.cleaned_data["preset"] in BLANK
+
+    def values(self) -> dict[str, Any]:
+        """As `create_study` takes them: a blank page is a definition to begin with, no preset."""
+        if not self.own_questions:
+            return self.cleaned_data
+        definition = blank_definition(BLANK[self.cleaned_data["preset"]][0])
+        return {**self.cleaned_data, "preset": "", "definition": definition}
+
     def cards(self) -> Iterator[PresetCard]:
+        for key, (_layout, title, what) in BLANK.items():
+            yield PresetCard(key, str(title), str(what), "", self["preset"].value() == key)
         for key in preset_keys():
             protocol = preset(key)
             beginning = in_language(protocol.guidelines).partition("\n\n")[0]

@@ -28,7 +28,8 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         studies.change_study(study, actor=request.user, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return redirect("settings", slug)
-    return render(request, "labeling_ui/study/settings/settings.html", {"study": study, "form": form})
+    context = {"study": study, "form": form, "role": access.study_of(request.user, slug).role}
+    return render(request, "labeling_ui/study/settings/settings.html", context)
 
 
 @login_required
@@ -59,7 +60,10 @@ def new_study(request: HttpRequest) -> HttpResponse:
     form = NewStudyForm(request.POST or None)
     if form.is_valid():
         with errors_in_form(form, Conflict, field="slug"):
-            study = studies.create_study(actor=request.user, **form.cleaned_data)
+            study = studies.create_study(actor=request.user, **form.values())
+            if form.own_questions:
+                messages.success(request, _("The study is created. Now write its questions."))
+                return redirect("questions", study.slug)
             messages.success(request, _("The study is created. Now import items to rate."))
             return redirect("import", study.slug)
     return render(request, "labeling_ui/study/new.html", {"form": form})

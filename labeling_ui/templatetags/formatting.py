@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
@@ -121,5 +122,9 @@ def in_language(text: Text) -> str:
 
 
 @register.filter
-def formatted(text: str) -> SafeString:
-    return mark_safe(markdown.to_html(text))  # it escapes first: see labeling_ui.markdown
+def formatted(text: str, slug: str = "") -> SafeString:
+    """As HTML; with the address of a study also the pictures and sounds that lie there."""
+    attachments = reverse("attachment", args=[slug, "x"])[:-1] if slug else ""
+    return mark_safe(
+        markdown.to_html(text, attachments=attachments)
+    )  # it escapes first: see labeling_ui.markdown

@@ -9,7 +9,7 @@
  *   rating/    workbench: task queue, current task, answer form, listening gate, submission, breaks; listening checks
  *   desk/      review desk: blind judgment, corrections, decisions, review queue
  *   data/      tables of a study's data, and the clips in their rows
- *   study/     forms of study pages: uploads, slugs
+ *   study/     forms of study pages: uploads, slugs, the protocol editor
  */
 const MODULES = {
   blind: "./desk/blind.js",
@@ -28,6 +28,7 @@ const MODULES = {
   messages: "./page/messages.js",
   open_target: "./page/open_target.js",
   print_page: "./page/print_page.js",
+  protocol_editor: "./study/protocol_editor.js",
   queue_keys: "./desk/queue_keys.js",
   select_all: "./page/select_all.js",
   show_current: "./page/show_current.js",

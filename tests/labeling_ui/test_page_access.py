@@ -37,7 +37,8 @@ FETCH = {
     "study key extension": "report_file",
 }
 PRESS = {
-    "study": "study_state rules_preview apply_rules assign_cases",
+    "study": """study_state rules_preview apply_rules assign_cases save_questions discard_questions
+        bring_questions study_overlap add_attachment archive_study unarchive_study""",
     "study table": "change_data save_data_view",
     "study rater": "rater_judgments",
     "study invitation": "revoke_invitation",

@@ -26,7 +26,7 @@ export default function workbench(root) {
   const { account, study, language, urls, protocol } = data;
   const ratingApi = createApi(urls, { account });
   const api = data.preview ? previewApi(ratingApi) : ratingApi;
-  const drafts = createDrafts(globalThis.localStorage);
+  const drafts = createDrafts(data.framed ? null : globalThis.localStorage);
   const history = createAnswerHistory(`${account}:${study}`);
   const screen = createScreen(root);
   const keys = createKeyMap(globalThis.localStorage);
@@ -172,6 +172,7 @@ export default function workbench(root) {
   onClick('[data-part="skip"]', page.skip);
   onClick('[data-part="stop"]', () => leave.stop(currentTask.task, drafts));
   globalThis.addEventListener("beforeunload", (event) => {
+    if (data.framed) return; // beside the editor: its answers are nobody's
     const { task } = currentTask;
     const isStarted = task && !task.isClosed && (task.isRevision ? task.isChanged : !isEmpty(task.draft));
     if (!leave.isLeaving && (isStarted || submission.isBusy || delivery.count > 0)) event.preventDefault();

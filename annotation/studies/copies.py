@@ -1,0 +1,185 @@
+"""Copies of a study: its protocol and settings, with or without its items. Judgments and people are never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connection, models, transaction
+
+from annotation import hooks
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import (
+    Candidate,
+    GoldKey,
+    Item,
+    ItemVersion,
+    ProtocolVersion,
+    Study,
+    StudyAttachment,
+    System,
+    Task,
+    TaskCandidate,
+    User,
+)
+from annotation.protocols import Protocol, changes
+from annotation.studies import audit
+from annotation.studies.protocol_drafts import draft_of
+from annotation.studies.protocols import load_protocol, parse_definition
+from annotation.studies.stored_settings import lock_study
+from annotation.studies.studies import create_study
+
+# Settings that hold in any study. Those that name a scorer belong to the study that it has scored.
+COPIED_RULES = ("listening", "checks", "stopping", "review", "flags")
+
+
+@transaction.atomic
+def copy_study(
+    source: Study, *, slug: str, title: str, with_items: bool, from_draft: bool = False, actor: User | None
+) -> Study:
+    """A new study in draft that asks what `source` asks; whoever makes it becomes its admin.
+
+    with_items: also its items as they are now, with their candidates, clips (by reference, nothing is stored twice) and
+    tasks without any judgment. from_draft: it asks what the source's draft asks. Raises InvalidInput where the draft
+    has faults or, with items, cannot ask about the source's tasks.
+    """
+    version = ProtocolVersion.objects.get(pk=load_protocol(source.protocol_version_id).version_id)
+    definition: Mapping[str, Any] = draft_of(source).definition if from_draft else version.definition
+    new = parse_definition(definition)
+    if with_items:
+        _check_tasks_fit(source, new)
+    settings = {name: getattr(source, name) for name in ("description", "overlap", "order", "lease_minutes")}
+    rules = {name: source.rules[name] for name in COPIED_RULES if name in source.rules}
+    copy = create_study(
+        slug=slug,
+        title=title,
+        preset="" if from_draft else version.preset,
+        definition=definition,
+        actor=actor,
+        rules=rules,
+        # Tasks keep their places in the order, which come from the seed.
+        seed=source.seed,
+        **settings,
+    )
+    for attachment in source.attachments.all():
+        fields = ("name", "content_type", "sha256", "n_bytes", "file")
+        StudyAttachment.objects.create(
+            study=copy, created_by=actor, **{name: getattr(attachment, name) for name in fields}
+        )
+    if with_items:
+        _copy_items(source, copy, with_gold=not from_draft)
+        hooks.run_after_import(copy, actor=actor)
+    audit.record(
+        "study.copied", actor=actor, study=copy, subject=source.slug, items=with_items, tasks=copy.n_tasks
+    )
+    return copy
+
+
+def _check_tasks_fit(source: Study, new: Protocol) -> None:
+    now = load_protocol(source.protocol_version_id).spec
+    if refused := changes.refused(changes.compare(now, new, tasks=source.tasks.exists(), judgments=False)):
+        raise InvalidInput(
+            "The items cannot be copied: their tasks were made for another layout. Copy without items.",
+            problems=[FieldProblem(change.where, change.reason) for change in refused],
+            code="tasks_do_not_fit",
+        )
+
+
+def _copy_items(source: Study, copy: Study, *, with_gold: bool) -> None:
+    """Statements over whole tables: a million tasks are copied without passing through here."""
+    study = {"old": source.pk, "new": copy.pk}
+    with connection.cursor() as cursor:
+        cursor.execute(_insert(System, "FROM annotation_system o WHERE o.study_id = %(old)s"), study)
+        cursor.execute(
+            _insert(
+                Item,
+                "FROM annotation_item o WHERE o.study_id = %(old)s AND o.state = 'active'",
+                current_version="NULL",
+            ),
+            study,
+        )
+        items = (
+            "JOIN annotation_item i ON i.current_version_id = {version}.id AND i.study_id = %(old)s"
+            " JOIN annotation_item n ON n.study_id = %(new)s AND n.external_id = i.external_id"
+        )
+        cursor.execute(
+            _insert(
+                ItemVersion,
+                f"FROM annotation_itemversion o {items.format(version='o')}",
+                item="n.id",
+                number="1",
+            ),
+            study,
+        )
+        cursor.execute(
+            "UPDATE annotation_item n SET current_version_id = v.id FROM annotation_itemversion v"
+            " WHERE n.study_id = %(new)s AND v.item_id = n.id",
+            study,
+        )
+        cursor.execute(
+            _insert(
+                Candidate,
+                "FROM annotation_candidate o JOIN annotation_itemversion v ON v.id = o.item_version_id"
+                f" {items.format(version='v')}"
+                " JOIN annotation_system s ON s.id = o.system_id"
+                " JOIN annotation_system m ON m.study_id = %(new)s AND m.name = s.name",
+                item_version="n.current_version_id",
+                system="m.id",
+                carried_from="NULL",
+            ),
+            study,
+        )
+        kinds = [int(Task.Kind.REGULAR)] + [
+            int(kind) for kind in (Task.Kind.TRAINING, Task.Kind.GOLD, Task.Kind.TRAP) if with_gold
+        ]
+        cursor.execute(
+            _insert(
+                Task,
+                f"FROM annotation_task o JOIN annotation_itemversion v ON v.id = o.item_version_id"
+                f" {items.format(version='v')} WHERE o.state <> {Task.State.WITHDRAWN:d} AND o.kind = ANY(%(kinds)s)",
+                item_version="n.current_version_id",
+                repeats="NULL",
+                replaces="NULL",
+                overlap=str(int(copy.overlap)),
+                **dict.fromkeys(
+                    ("overlap_added", "n_judgments", "n_leases", "order_balance", "n_draws"), "0"
+                ),
+                priority="0",
+                hint="NULL",
+            ),
+            {**study, "kinds": kinds},
+        )
+        tasks = (
+            "JOIN annotation_task t ON t.id = o.task_id AND t.study_id = %(old)s"
+            " JOIN annotation_task u ON u.study_id = %(new)s AND u.external_id = t.external_id"
+        )
+        cursor.execute(
+            _insert(
+                TaskCandidate,
+                f"FROM annotation_taskcandidate o {tasks}"
+                " JOIN annotation_candidate c ON c.id = o.candidate_id JOIN annotation_system s ON s.id = c.system_id"
+                " JOIN annotation_system m ON m.study_id = %(new)s AND m.name = s.name"
+                " JOIN annotation_candidate d ON d.item_version_id = u.item_version_id AND d.system_id = m.id"
+                " AND d.take = c.take",
+                task="u.id",
+                candidate="d.id",
+            ),
+            study,
+        )
+        if with_gold:
+            cursor.execute(_insert(GoldKey, f"FROM annotation_goldkey o {tasks}", task="u.id"), study)
+    copy = lock_study(copy)
+    copy.n_items, copy.n_tasks = copy.items.count(), copy.tasks.count()
+    copy.save(update_fields=["n_items", "n_tasks"])
+
+
+def _insert(model: type[models.Model], rows: str, **instead: str) -> str:
+    """An INSERT of copies of `rows` (called o), with other expressions for the fields that `instead` names."""
+    instead = {"study": "%(new)s", **instead}
+    columns, values = [], []
+    for field in model._meta.concrete_fields:
+        if field.primary_key or field.generated:
+            continue
+        columns.append(field.column)
+        values.append(instead.get(field.name, f"o.{field.column}"))
+    return f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) SELECT {', '.join(values)} {rows}"

@@ -1,0 +1,198 @@
+"""The end of a study: archived, or deleted after a grace period in which it can be restored.
+
+Deletion is the one deliberate way past the append-only tables: it says so to the database, for its own transaction. The
+study's row and its audit log stay, so that the site can say that it existed, who deleted it and when.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.apps import apps
+from django.core.files.storage import default_storage
+from django.db import connection, models, transaction
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from annotation import hooks
+from annotation.errors import InvalidInput
+from annotation.models import AuditEvent, Candidate, Clip, ItemVersion, Job, Study, StudyAttachment, User
+from annotation.studies import audit
+from annotation.studies.stored_settings import lock_study
+
+GRACE = timedelta(days=14)
+# For one transaction: the triggers of the append-only tables let rows be deleted (migration `study_life`).
+_ALLOW = "SET LOCAL concord.deletes_study = 'yes'"
+_CLIPS_AT_ONCE = 1000
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def archive_study(study: Study, *, actor: User | None) -> Study:
+    """Close it, take it out of the lists, and let nothing in it change. It stays readable."""
+    study = lock_study(study)
+    if study.archived_at is None:
+        before = study.state
+        study.archived_at, study.state = timezone.now(), Study.State.CLOSED
+        study.save(update_fields=["archived_at", "state"])
+        audit.record("study.archived", actor=actor, study=study, state=before)
+    return study
+
+
+@transaction.atomic
+def unarchive_study(study: Study, *, actor: User | None) -> Study:
+    """It is in the lists again, closed."""
+    study = lock_study(study)
+    if study.archived_at is not None:
+        study.archived_at = None
+        study.save(update_fields=["archived_at"])
+        audit.record("study.unarchived", actor=actor, study=study)
+    return study
+
+
+@transaction.atomic
+def request_deletion(study: Study, *, typed_title: str, actor: User | None) -> Study:
+    """Have all of the study deleted after the grace period. Raises InvalidInput unless its title was typed."""
+    study = lock_study(study)
+    if " ".join(typed_title.split()) != " ".join(study.title.split()):
+        raise InvalidInput.of_field(
+            "typed_title", "This is not the title of the study. Type it as it stands above."
+        )
+    if study.deletion_due_at is None:
+        study.deletion_due_at, study.state = timezone.now() + GRACE, Study.State.CLOSED
+        study.save(update_fields=["deletion_due_at", "state"])
+        audit.record(
+            "study.deletion_requested", actor=actor, study=study, due=study.deletion_due_at.isoformat()
+        )
+    return study
+
+
+@transaction.atomic
+def cancel_deletion(study: Study, *, actor: User | None) -> Study:
+    """Restore a study whose deletion is due: it is as it was, closed."""
+    study = lock_study(study)
+    if study.deletion_due_at is not None:
+        study.deletion_due_at = None
+        study.save(update_fields=["deletion_due_at"])
+        audit.record("study.restored", actor=actor, study=study)
+    return study
+
+
+# ── Deletion ──────────────────────────────────────────────────────────────────
+
+
+def delete_due_studies() -> int:
+    """Delete the studies whose grace period is over. For beat; a second sweep at once does nothing twice."""
+    due = Study.objects.filter(deletion_due_at__lte=timezone.now(), deleted_at=None).order_by("pk")
+    ids = list(due.values_list("pk", flat=True))
+    for pk in ids:
+        delete_study(pk)
+    return len(ids)
+
+
+def delete_study(study_id: int) -> None:
+    """Delete all that a study holds, then its files. A crash between the two leaves files that nothing names."""
+    with transaction.atomic():
+        study = Study.objects.select_for_update().get(pk=study_id)
+        if study.deletion_due_at is None or study.deleted_at is not None:
+            return  # restored meanwhile, or deleted by another worker
+        if study.jobs.filter(state=Job.State.RUNNING, lease_expires_at__gt=timezone.now()).exists():
+            return  # something is being written: the next sweep comes back
+        names = set(_files_of(study))
+        clips = _clips_of(study)
+        n_judgments = study.n_unnamed_judgments + sum(study.raters.values_list("n_judgments", flat=True))
+        # Before the rows: some hold what the audit log says of them.
+        audit.record(
+            "study.deleted", actor=None, study=study, subject=study.slug, title=study.title,
+            items=study.n_items, tasks=study.n_tasks, judgments=n_judgments,
+        )  # fmt: skip
+        with connection.cursor() as cursor:
+            cursor.execute(_ALLOW)
+        Study.objects.filter(pk=study.pk).update(protocol_version=None)
+        for model, path in models_of_study():
+            rows = model._base_manager.filter(**{path: study.pk})
+            rows._raw_delete(rows.db)  # type: ignore[attr-defined]
+        names |= set(_delete_unused_clips(clips))
+        Study.objects.filter(pk=study.pk).update(
+            slug=f"deleted-{study.pk}", title="", description="", rules={}, deleted_at=timezone.now(),
+            deletion_due_at=None, n_items=0, n_tasks=0, n_unnamed_judgments=0, n_unnamed_tasks_filled=0,
+        )  # fmt: skip
+    for name in names:
+        try:
+            default_storage.delete(name)
+        except OSError:
+            logger.exception("A file of a deleted study could not be deleted: %s", name)
+    for name in hooks.AFTER_DELETION:
+        import_string(name)(study)
+
+
+def models_of_study() -> list[tuple[type[models.Model], str]]:
+    """Every table that holds rows of studies, with the lookup that leads to the study: the furthest from it first,
+    since the others lead there. The audit log is none of them."""
+    found: dict[type[models.Model], str] = {}
+    left: deque[tuple[type[models.Model], str]] = deque([(Study, "")])
+    while left:
+        model, path = left.popleft()
+        for relation in _relations(model):
+            holder = relation.model
+            stays = holder in (Study, AuditEvent, Clip) or relation.remote_field.on_delete is models.SET_NULL
+            if stays or holder in found:
+                continue
+            found[holder] = f"{relation.name}__{path}" if path else relation.name
+            left.append((holder, found[holder]))
+    return sorted(found.items(), key=lambda pair: -pair[1].count("__"))
+
+
+def _relations(model: type[models.Model]) -> Iterator[models.ForeignKey]:  # type: ignore[type-arg]
+    for other in apps.get_models(include_auto_created=True):
+        if other._meta.app_label in ("annotation", "scoring", "analytics"):
+            for field in other._meta.concrete_fields:
+                if isinstance(field, models.ForeignKey) and field.related_model is model:
+                    yield field
+
+
+def _files_of(study: Study) -> Iterator[str]:
+    for name in hooks.FILES_OF_STUDY:
+        yield from import_string(name)(study)
+    for stored in study.attachments.values_list("file", flat=True):
+        if not StudyAttachment.objects.filter(file=stored).exclude(study=study).exists():
+            yield stored
+
+
+def _clips_of(study: Study) -> set[int]:
+    versions = ItemVersion.objects.filter(item__study=study)
+    found = {
+        pk
+        for rows in (
+            versions.values_list("clip", flat=True),
+            versions.values_list("reference_clip", flat=True),
+            Candidate.objects.filter(item_version__item__study=study).values_list("clip", flat=True),
+        )
+        for pk in rows.order_by().distinct()
+        if pk is not None
+    }
+    return found
+
+
+def _delete_unused_clips(ids: set[int]) -> Iterator[str]:
+    """Clips are addressed by their content and shared: those that another study plays stay. Yields the files of those
+    that go."""
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _CLIPS_AT_ONCE):
+        some = ordered[start : start + _CLIPS_AT_ONCE]
+        used = {
+            pk
+            for rows in (
+                ItemVersion.objects.filter(clip__in=some).values_list("clip", flat=True),
+                ItemVersion.objects.filter(reference_clip__in=some).values_list("reference_clip", flat=True),
+                Candidate.objects.filter(clip__in=some).values_list("clip", flat=True),
+            )
+            for pk in rows
+        }
+        gone = Clip.objects.filter(pk__in=set(some) - used)
+        for original, canonical in gone.values_list("original", "canonical"):
+            yield from (original, canonical)
+        gone._raw_delete(gone.db)

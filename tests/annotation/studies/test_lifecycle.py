@@ -1,0 +1,137 @@
+"""Copies, the archive, and deletion with a grace period."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import connection
+from django.db.utils import IntegrityError
+from django.utils import timezone
+
+from annotation.errors import InvalidInput
+from annotation.models import Answer, AuditEvent, Candidate, Clip, Judgment, Study, Task, TaskCandidate
+from annotation.protocols import definition_of_preset
+from annotation.studies import lifecycle, protocol_drafts
+from annotation.studies.copies import copy_study
+from annotation.studies.lifecycle import models_of_study
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def shown(study: Study) -> list[tuple[str, str, list[str]]]:
+    return [
+        (
+            task.external_id,
+            task.item_version.prompt,
+            [slot.candidate.system.name for slot in task.slots.all()],
+        )
+        for task in study.tasks.select_related("item_version").order_by("external_id")
+    ]
+
+
+def test_a_copy_has_items_candidates_and_tasks_and_no_judgment(world):
+    made = copy_study(world.study, slug="copied", title="Copy", with_items=True, actor=None)
+    made.refresh_from_db()
+    assert shown(made) == [row for row in shown(world.study) if row[0] in {t[0] for t in shown(made)}]
+    assert (made.n_items, made.n_tasks) == (made.items.count(), made.tasks.count())
+    assert (made.n_tasks > 0, made.state) == (True, Study.State.DRAFT)
+    assert Judgment.objects.filter(study=made).count() == 0
+    own = Candidate.objects.filter(item_version__item__study=made)
+    assert {one.system.study_id for one in own.select_related("system")} == {made.pk}
+    assert set(TaskCandidate.objects.filter(task__study=made).values_list("candidate", flat=True)) <= {
+        c.pk for c in own
+    }
+    assert Task.objects.filter(study=made, n_judgments__gt=0).count() == 0
+
+
+def test_a_copy_with_the_draft_changes_what_the_study_could_not(world):
+    definition = copy.deepcopy(definition_of_preset("cmi-pref"))
+    definition["questions"][0]["tie"] = True
+    protocol_drafts.save_draft(world.study, definition, actor=None)
+    made = copy_study(world.study, slug="tied", title="Tied", with_items=True, from_draft=True, actor=None)
+    assert made.protocol_version.definition == definition
+    protocol_drafts.save_draft(world.study, definition_of_preset("orca"), actor=None)
+    with pytest.raises(InvalidInput, match="made for another layout"):
+        copy_study(world.study, slug="other", title="Other", with_items=True, from_draft=True, actor=None)
+
+
+def test_an_archived_study_is_out_of_the_lists_and_stands_still(api, client, world):
+    admin = api(world.admin)
+    assert admin.call("put", f"studies/{world.study.slug}/archive/").json()["state"] == "closed"
+    refused = admin.patch(f"studies/{world.study.slug}/", {"title": "x"})
+    assert (refused.status_code, refused.json()["title"]) == (409, "archived")
+    assert admin.get(f"studies/{world.study.slug}/").status_code == 200
+    client.force_login(world.admin)
+    assert world.study.title not in client.get("/").text
+    assert world.study.title in client.get("/?state=archived").text
+    assert client.post(f"/studies/{world.study.slug}/settings/", {"title": "x"}).status_code == 409
+    assert (
+        api(factories.UserFactory()).patch(f"studies/{world.study.slug}/", {"title": "x"}).status_code == 404
+    )
+    admin.delete(f"studies/{world.study.slug}/archive/")
+    assert admin.patch(f"studies/{world.study.slug}/", {"title": "x"}).status_code == 200
+
+
+def test_deletion_takes_the_typed_title_and_can_be_cancelled_while_it_is_due(world):
+    with pytest.raises(InvalidInput, match="not the title"):
+        lifecycle.request_deletion(world.study, typed_title="Here", actor=world.admin)
+    study = lifecycle.request_deletion(world.study, typed_title=world.study.title, actor=world.admin)
+    assert timedelta(days=13) < study.deletion_due_at - timezone.now() < timedelta(days=14)
+    assert lifecycle.delete_due_studies() == 0
+    lifecycle.cancel_deletion(study, actor=world.admin)
+    Study.objects.filter(pk=study.pk).update(deletion_due_at=None)
+    lifecycle.delete_study(study.pk)
+    assert Judgment.objects.filter(study=study).exists()
+
+
+def test_deletion_takes_all_of_one_study_and_nothing_of_another(world, elsewhere):
+    shared = Clip.objects.filter(
+        pk__in=Candidate.objects.filter(item_version__item__study=elsewhere.study).values("clip")
+    )
+    own = Candidate.objects.filter(item_version__item__study=world.study, clip__isnull=False).first().clip
+    default_storage.save("releases/mine.zip", ContentFile(b"x"))
+    world.study.releases.create(number=9, manifest={}, sha256="", file="releases/mine.zip")
+    others = {
+        model: model._base_manager.filter(**{path: elsewhere.study.pk}).count()
+        for model, path in models_of_study()
+    }
+    n_shared = shared.count()
+    past = timezone.now() - timedelta(days=1)
+    Study.objects.filter(pk=world.study.pk).update(deletion_due_at=past)
+    assert lifecycle.delete_due_studies() == 1
+    left = {
+        model.__name__: n
+        for model, path in models_of_study()
+        if (n := model._base_manager.filter(**{path: world.study.pk}).count())
+    }
+    assert left == {}
+    assert {
+        model: model._base_manager.filter(**{path: elsewhere.study.pk}).count()
+        for model, path in models_of_study()
+    } == others
+    assert shared.count() == n_shared
+    assert Clip.objects.filter(pk=own.pk).exists() == Candidate.objects.filter(clip=own).exists()
+    assert not default_storage.exists("releases/mine.zip")
+    tombstone = Study.objects.get(pk=world.study.pk)
+    assert (tombstone.slug, tombstone.title) == (f"deleted-{tombstone.pk}", "")
+    deleted = AuditEvent.objects.get(study=tombstone, action="study.deleted")
+    assert deleted.data["title"] == world.study.title
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def test_without_saying_so_nothing_append_only_is_deleted(world):
+    with pytest.raises(IntegrityError, match="append-only"):
+        Answer.objects.filter(judgment__study=world.study)._raw_delete("default")
+
+
+def test_the_audit_log_stays_even_then(world):
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL concord.deletes_study = 'yes'")
+    with pytest.raises(IntegrityError, match="append-only"):
+        AuditEvent.objects.filter(study=world.study)._raw_delete("default")

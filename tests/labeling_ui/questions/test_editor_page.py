@@ -1,0 +1,113 @@
+"""The protocol editor's pages: written as a draft, previewed, published; files and attachments."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from annotation.models import ProtocolDraft, Study
+from annotation.studies import protocol_drafts
+from labeling_ui.questions.definition_form import blank_definition
+from tests import factories
+from tests.labeling_ui.questions.test_definition_form import sent
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.StudyFactory(preset="cmi-pref")
+
+
+@pytest.fixture
+def client(client, study):
+    client.force_login(factories.member(study, "researcher"))
+    return client
+
+
+def page(name: str, study: Study, *rest: object) -> str:
+    return reverse(name, args=[study.slug, *rest])
+
+
+def form(study: Study, **more: str):
+    data = sent(protocol_drafts.draft_of(study).definition)
+    data.update({"revision": str(protocol_drafts.draft_of(study).revision), **more})
+    return data
+
+
+def test_a_question_is_added_typed_published_and_asked(client, study):
+    client.post(page("questions", study), form(study, do="question:choices"))
+    data = form(study)
+    data["questions.3.title.en"] = "What is wrong?"
+    answer = client.post(page("save_questions", study), data).json()
+    assert (answer["faults"], answer["shows"]) == ([], True)
+    assert "What is wrong?" in client.get(page("publish_questions", study)).text
+    client.post(page("publish_questions", study))
+    study.refresh_from_db()
+    assert (study.protocol_version.number, ProtocolDraft.objects.count()) == (2, 0)
+    assert study.protocol_version.questions.last().key == "what_is_wrong"
+
+
+def test_a_fault_stands_at_its_field_and_is_not_published(client, study):
+    data = form(study)
+    data["questions.0.title.en"] = ""
+    (fault, *_rest) = client.post(page("save_questions", study), data).json()["faults"]
+    assert fault[0] == "questions.0.title"
+    shown = client.get(page("questions", study)).text
+    assert 'data-place="questions.0.title"><p class="problem">' in shown
+    client.post(page("publish_questions", study))
+    assert study.protocol_versions.count() == 1
+
+
+def test_two_windows_do_not_overwrite_each_other(client, study):
+    old = form(study)
+    client.post(page("save_questions", study), form(study))
+    refused = client.post(page("save_questions", study), old)
+    assert (refused.status_code, "another window" in refused.json()["problem"]) == (409, True)
+
+
+@pytest.mark.parametrize("layout", ["rating", "comparison"])
+def test_the_preview_asks_by_the_draft_with_an_example_where_there_is_no_task(client, study, layout):
+    definition = blank_definition(layout)
+    protocol_drafts.save_draft(study, definition, actor=None)
+    shown = client.get(page("draft_preview", study) + "?frame=1")
+    assert "frame-ancestors 'self'" in shown["Content-Security-Policy"]
+    assert "How good is the clip?" in shown.text or "Which clip do you prefer?" in shown.text
+    post = {"content_type": "application/json"}
+    task = client.post(page("draft_preview_next", study), "{}", **post).json()["assignment"]
+    assert len(task["candidates"]) == (1 if layout == "rating" else 2)
+    clip = client.get(task["candidates"][0]["clip"]["url"])
+    assert b"".join(clip.streaming_content if clip.streaming else [clip.content])[:4] == b"fLaC"
+    seen = {"holding": [task["id"]]}
+    assert (
+        client.post(page("draft_preview_next", study), json.dumps(seen), **post).json()["assignment"] is None
+    )
+
+
+def test_a_file_becomes_the_draft_and_says_what_is_lost(client, study):
+    config = '<View><Audio name="a" value="$a"/><Rating name="good" toName="a"/><Video name="v"/></View>'
+    client.post(page("bring_questions", study), {"text": config})
+    shown = client.get(page("questions", study)).text
+    assert ("&lt;Video" in shown, "Good" in shown) == (True, True)
+    toml = client.get(page("question_file", study) + "?format=toml")
+    assert toml.text.startswith('key = "label-studio"')
+    client.post(page("bring_questions", study), {"text": toml.text})
+    assert protocol_drafts.draft_of(study).definition["key"] == "label-studio"
+    assert "no TOML" in client.post(page("bring_questions", study), {"text": "[x"}).text
+
+
+def test_pictures_are_what_their_bytes_say_and_open_to_members_alone(client, study):
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(20)
+    add = page("add_attachment", study)
+    client.post(add, {"file": SimpleUploadedFile("Wave form.exe", picture)})
+    client.post(add, {"file": SimpleUploadedFile("x.png", b"<svg onload=alert(1)>")})
+    (stored,) = study.attachments.all()
+    assert (stored.name, stored.content_type) == ("Wave-form.png", "image/png")
+    shown = client.get(page("attachment", study, stored.name))
+    assert (shown["Content-Type"], shown["X-Content-Type-Options"]) == ("image/png", "nosniff")
+    assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    client.force_login(factories.UserFactory())
+    assert client.get(page("attachment", study, stored.name)).status_code == 404
