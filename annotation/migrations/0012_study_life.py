@@ -24,7 +24,7 @@ DELETION = """    IF TG_OP = 'DELETE' AND TG_TABLE_NAME <> 'annotation_auditeven
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0010_saved_views_of_every_list"),
+        ("annotation", "0011_names_of_imported_files"),
     ]
 
     operations = [
