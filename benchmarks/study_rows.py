@@ -136,6 +136,7 @@ def _cookie(user: User) -> str:
 # Millions of judgments, made inside PostgreSQL.
 
 
+# Over half a year, in another order than that of the tasks.
 _JUDGE = """
 INSERT INTO annotation_judgment
     (study_id, task_id, rater_id, protocol_version_id, client_id, payload_sha256, origin, revision, effective, excluded,
@@ -143,8 +144,10 @@ INSERT INTO annotation_judgment
 SELECT %(study)s, t.id, (%(raters)s::bigint[])[1 + (t.id * 31 + n * 7) %% %(n_raters)s], %(protocol)s,
        gen_random_uuid(), '', %(origin)s, 1, true, (t.id + n) %% %(exclude_one_in)s = 0, false, '{0}',
        CASE WHEN t.id %% 10 = 0 THEN ARRAY['R'] ELSE '{}' END,
-       CASE WHEN t.id %% 20 = 0 THEN 'It is a "gong", not a bell.' ELSE '' END, %(log)s, now(), now()
+       CASE WHEN t.id %% 20 = 0 THEN 'It is a "gong", not a bell.' ELSE '' END, %(log)s,
+       at.moment - interval '1 minute', at.moment
 FROM annotation_task t CROSS JOIN generate_series(1, %(each)s) n
+CROSS JOIN LATERAL (SELECT now() - ((t.id * 7919 + n * 104729) %% 15552000) * interval '1 second' AS moment) at
 WHERE t.study_id = %(study)s AND (n <= %(always)s OR t.id %% 3 = 0)
 """
 # Six in ten ratings say what is true of their task; the others anything.

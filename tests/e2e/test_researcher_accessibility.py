@@ -84,6 +84,8 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "pairs/report",
         "empty/review",
         "ratings/review",
+        "pairs/data/tasks",
+        "ratings/data/judgments",
     ):
         visit(looked_at, f"/studies/{path}/")
     visit(looked_at, "/account/tokens/", press="Make the token")  # with everything missing
@@ -98,6 +100,9 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
     visit(
         looked_at, f"/studies/ratings/raters/{study.raters.first().pseudonym}/", press="Save"
     )  # without a reason
+    looked_at.goto("/studies/pairs/data/?kind=regular")
+    looked_at.locator(".panel summary").first.click()
+    check_widths(looked_at, wide=1440)
     looked_at.goto("/studies/ratings/review/rules/")
     for details in looked_at.locator(".rule details").all():
         details.locator("summary").click()

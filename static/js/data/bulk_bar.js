@@ -10,7 +10,9 @@ export default function start(bar) {
   function show() {
     const chosen = boxes().filter((box) => box.checked).length;
     count.textContent = scope.value === "all" ? "" : fill(count.dataset.one, { n: chosen });
-    bar.classList.toggle("idle", chosen === 0 && scope.value !== "all");
+    const active = chosen > 0 || scope.value === "all";
+    bar.classList.toggle("idle", !active);
+    bar.classList.toggle("active", active);
     for (const field of bar.querySelectorAll(".bulk-field")) {
       field.hidden = !field.dataset.for.split(" ").includes(action.value);
       const control = field.querySelector("input, select");

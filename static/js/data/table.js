@@ -3,14 +3,8 @@
  * selects it, Enter opens its page.
  */
 import { listenForKeys } from "../keys/shortcuts.js";
+import { stepTo } from "../page/steps.js";
 import startClips from "./clips.js";
-
-/** The row `step` after the one at hand; from outside, the first or the last. */
-export function stepTo(rows, at, step) {
-  const place = rows.indexOf(at);
-  if (place < 0) return rows.at(step > 0 ? 0 : -1) ?? null;
-  return rows[place + step] ?? null;
-}
 
 export default function start(table) {
   startClips(table);

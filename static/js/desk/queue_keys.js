@@ -1,12 +1,6 @@
 /** Review queue shortcuts: j and k go from case to case, Enter opens the focused one, n takes the next. */
 import { listenForKeys } from "../keys/shortcuts.js";
-
-/** The case `step` after the focused one; from outside the list, its first or last. */
-export function stepTo(cases, focused, step) {
-  const at = cases.indexOf(focused);
-  if (at < 0) return cases.at(step > 0 ? 0 : -1) ?? null;
-  return cases[at + step] ?? null;
-}
+import { stepTo } from "../page/steps.js";
 
 export default function queueKeys(list) {
   const move = (step) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { stepTo } from "../../../static/js/desk/queue_keys.js";
+import { stepTo } from "../../../static/js/page/steps.js";
 
 test("the list is entered at its near end and not left at the other", () => {
   const cases = ["first", "second", "last"];
