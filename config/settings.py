@@ -217,6 +217,7 @@ SPECTACULAR_SETTINGS = {
         "CheckKind": "annotation.models.ListeningCheck.Kind",
         "RaterOrigin": "annotation.models.Rater.Origin",
         "CorrectionOrigin": "annotation.models.Correction.Origin",
+        "ActionEnum": "annotation.models.Exclusion.Action",
         "ImportFormat": "annotation.importing.api.FORMAT_CHOICES",
     },
 }
