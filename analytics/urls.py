@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from analytics.browse import api as browse_api
 from analytics.datasets import api
+from analytics.judgments import api as judgments_api
 from analytics.overview import api as overview_api
 from analytics.planning import api as planning_api
 from analytics.reports import api as reports_api
@@ -40,6 +41,7 @@ study = [
     ),
     path("review/report/", reports_api.ReviewReportView.as_view(), name="api_review_report"),
     path("items/<int:item_id>/history/", review_api.ItemHistoryView.as_view(), name="api_item_history"),
+    path("skips/", judgments_api.SkipsView.as_view(), name="api_skips"),
     path("plan/", planning_api.PlanView.as_view(), name="api_plan"),
     path("plan/pilot/", planning_api.PilotView.as_view(), name="api_plan_pilot"),
     path("plan/simulation/", planning_api.SimulationView.as_view(), name="api_plan_simulation"),

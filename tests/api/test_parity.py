@@ -63,7 +63,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "revoke_invitation": ("revoke_invitation",),
     "report": ("report", "start_report"),
     "report_file": ("report_file",),
-    "rater": ("raters", "rater", "change_rater"),
+    "rater": ("raters", "rater", "change_rater", "judgments", "skips"),
+    "skipped": ("skips",),
     "rater_judgments": ("exclude_judgments", "exclusions"),
     "withdraw_rater": ("withdraw_rater", "withdrawal_certificate"),
     # What goes out

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 READ = {
     "study": """study data import export releases training_sets report people planner settings listening_rules
         check_settings stopping_rule ordering_rule hint_rule webhooks models new_run new_training comparisons
-        model_prompts review_rules review_report writers new_writer texts_file study_log study_log_file""",
+        model_prompts review_rules review_report writers new_writer texts_file study_log study_log_file skipped""",
     "study table": "data_count data_file",
     "study rater": "rater withdraw_rater",
     "study member": "member",

@@ -163,7 +163,7 @@ READS: dict[Verdicts, str] = {
     SIGNED_IN: "me schema tokens studies writer_kinds trainable_models scorers",
     MEMBERS: "study protocol",
     MANAGERS: """
-        raters withdrawal_certificate releases release_preview release release_file members invitations
+        raters skips withdrawal_certificate releases release_preview release release_file members invitations
         items judgments audit item tasks corrections protocol_versions rater exclusions audit_file jobs
         review_rules hints prescore prompt_families prompts writers writer draft_outcomes writing_runs
         overview study_scorers sensitivity review_report report_file plan comparisons comparison

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Assignment, Judgment
+from annotation.models import Assignment, Judgment, Rater
 from annotation.models.people import Role
 from labeling_ui.study import rater_work
 from tests.annotation.importing.reviewing import vote
@@ -30,6 +30,7 @@ def rated(monkeypatch):
         presentation=[0, 1], state=Assignment.State.SKIPPED, skip_reason="other", skip_comment="my cat sang along",
         expires_at=timezone.now(), closed_at=timezone.now() - timedelta(hours=1),
     )  # fmt: skip
+    Rater.objects.filter(pk=rater.pk).update(n_skips=1)
     return rater
 
 
@@ -79,3 +80,11 @@ def test_the_queries_do_not_grow_with_the_judgments(
     client.force_login(member(rated.study, Role.RESEARCHER))
     with django_assert_max_num_queries(17):
         client.get(reverse("rater", args=["music", rated.pseudonym]))
+
+
+def test_the_api_lists_skips_of_one_rater_or_reason(client, rated):
+    client.force_login(member(rated.study, Role.RESEARCHER))
+    path = reverse("api_skips", args=["music"])
+    (row,) = client.get(path, {"rater": rated.pseudonym}).json()["results"]
+    assert (row["item"], row["reason"], row["reason_title"]) == ("tune-9", "other", "Another reason")
+    assert client.get(path, {"reason": "audio"}).json() == {"results": [], "next_before": None}
