@@ -299,7 +299,8 @@ class ScoreRange(Filter):
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
         digest = self._first(values, "scorer")
-        bounds, params = "", {}
+        bounds = ""
+        params: dict[str, Any] = {}
         for name, sign in (("score.min", ">="), ("score.max", "<=")):
             text = self._first(values, name)
             if text and (number := read_number(text)) is None:
@@ -361,7 +362,8 @@ class AnswerRange(Filter):
         ids = (
             facts.questions[key][1] if key else [pk for _title, ids in facts.questions.values() for pk in ids]
         )
-        bounds, params = "", {}
+        bounds = ""
+        params: dict[str, Any] = {}
         for name in self.names[1:]:
             text = self._first(values, name)
             if not text:

@@ -261,7 +261,7 @@ class Selection:
             f"SELECT ({sorting.sql})::text, {self.table.key} FROM {self.table.source}"
             f" WHERE {self.table.scope} AND {condition} ORDER BY {sorting.order} OFFSET %(skip)s LIMIT 1"
         )
-        rows = self._fetch(sql, self.params | params | {"skip": stretch - 1})
+        rows = self._fetch(sql, {**self.params, **params, "skip": stretch - 1})
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _find_all(self, sorting: _Sorting, start: tuple[str, int], most: int) -> list[tuple[int, str]] | None:

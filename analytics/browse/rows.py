@@ -183,7 +183,7 @@ def _candidates(table: Table, owners: Iterable[int]) -> dict[int, list[tuple[int
     sql = _CANDIDATES_OF_ITEMS if table is ITEMS else _CANDIDATES_OF_TASKS
     by_owner: dict[int, list[tuple[int, str, bool, float, int]]] = defaultdict(list)
     for owner, *candidate in fetch_rows(sql, of=sorted(set(owners))):
-        by_owner[owner].append(tuple(candidate))  # type: ignore[arg-type]
+        by_owner[owner].append(tuple(candidate))
     return by_owner
 
 

@@ -86,5 +86,6 @@ def open_answers(question: OpenQuestion) -> list[OpenAnswer]:
         ("a.events", "a.events IS NOT NULL") if question.marks_events else ("a.text", "a.text <> ''")
     )
     sql = _ANSWERS.format(what=what, there=there)
-    rows = fetch_rows(sql, questions=list(question.ids))
-    return [OpenAnswer(*about, json.loads(said) if question.marks_events else said) for *about, said in rows]
+    rows: list[Any] = fetch_rows(sql, questions=list(question.ids))
+    read = json.loads if question.marks_events else str
+    return [OpenAnswer(*row[:5], said=read(row[5])) for row in rows]

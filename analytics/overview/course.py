@@ -12,9 +12,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from analytics.data.counted_judgments import COUNTED_ANSWERS_SQL
 from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
-from analytics.data.value_counts import COUNTED_ANSWERS_SQL
 from analytics.judgments.skips import skips_by_reason
 from annotation.models import Answer, Judgment, Study
 from annotation.rating import counted

@@ -32,8 +32,9 @@ def has_second_factor(user: User) -> bool:
 def sign_on_providers(user: User) -> list[str]:
     """The names of the providers by which this account has signed in, as long as they may be used."""
     provider = settings.SINGLE_SIGN_ON
-    connected = provider and SocialAccount.objects.filter(user_id=user.pk).exists()
-    return [provider.name] if connected else []
+    if provider is None or not SocialAccount.objects.filter(user_id=user.pk).exists():
+        return []
+    return [provider.name]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest, Lower
@@ -66,9 +67,7 @@ def rated_studies(user: User) -> list[Study]:
 def managed_studies(user: User, filters: StudyFilters, *, after: int | None = None) -> StudyPage:
     """A page of those that this account runs. `after`: the last study of the page before."""
     key, is_descending = SORTS[filters.sort]
-    studies = _filtered(access.studies_of(user).filter(role__in=MANAGING_ROLES), filters).annotate(
-        sort_key=key
-    )
+    studies = _filtered(_studies_as(user, MANAGING_ROLES), filters).annotate(sort_key=key)
     if after is not None and (last := studies.filter(pk=after).values_list("sort_key", flat=True).first()):
         beyond = "lt" if is_descending else "gt"
         studies = studies.filter(
@@ -80,7 +79,13 @@ def managed_studies(user: User, filters: StudyFilters, *, after: int | None = No
     return StudyPage(tuple(rows[:STUDIES_PER_PAGE]), rows[STUDIES_PER_PAGE - 1].pk if more else None)
 
 
-def _filtered(studies: QuerySet[Study], filters: StudyFilters) -> QuerySet[Study]:
+def _studies_as(user: User, roles: Iterable[str]) -> QuerySet[Any]:
+    """Those in which the account has one of these roles."""
+    studies: QuerySet[Any] = access.studies_of(user)
+    return studies.filter(role__in=roles)
+
+
+def _filtered(studies: QuerySet[Any], filters: StudyFilters) -> QuerySet[Any]:
     if filters.text:
         studies = studies.filter(Q(title__icontains=filters.text) | Q(slug__icontains=filters.text))
     if filters.state == ARCHIVED:
@@ -98,12 +103,12 @@ def progress_of(studies: Iterable[Study]) -> dict[int, StudyProgress]:
         for row in Rater.objects.filter(study__in=by_id)
         .order_by()
         .values("study")
-        .annotate(judgments=Sum("n_judgments"), filled=Sum("n_tasks_filled"))
+        .annotate(judged=Sum("n_judgments"), filled=Sum("n_tasks_filled"))
     }
-    none = {"judgments": 0, "filled": 0}
+    none = {"judged": 0, "filled": 0}
     return {
         pk: StudyProgress(
-            n_judgments=sums.get(pk, none)["judgments"] + study.n_unnamed_judgments,
+            n_judgments=sums.get(pk, none)["judged"] + study.n_unnamed_judgments,
             n_complete=sums.get(pk, none)["filled"] + study.n_unnamed_tasks_filled,
             n_tasks=study.n_tasks,
         )

@@ -53,7 +53,7 @@ def _answer_text(question: QuestionSpec, answer: Mapping[str, Any]) -> str:
         return {"tie": _("Tie"), "both_bad": _("Both bad")}.get(answer["choice"], str(answer["choice"]))
     options = {option.key: in_language(option.title) for option in question.options}
     if "option" in answer:
-        return options.get(answer["option"], answer["option"])
+        return options.get(answer["option"], str(answer["option"]))
     if "options" in answer:
         return ", ".join(options.get(key, key) for key in answer["options"]) or _("None of these")
     if "ranking" in answer:

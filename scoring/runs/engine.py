@@ -267,7 +267,7 @@ class RunEngine(Generic[R]):
     def audit_end(self, run_id: int, event: str = "finished") -> None:
         """Record that a run is done or has failed, in the transaction that ends it. Why it failed stands with the run
         alone."""
-        run = self.runs._default_manager.select_related("study", "created_by").get(pk=run_id)
+        run: Any = self.runs._default_manager.select_related("study", "created_by").get(pk=run_id)
         if (fields := self.audit_fields(run)) is not None:
             self.audit(event, run, actor=None, state=run.state, **fields)
             if event == "finished":

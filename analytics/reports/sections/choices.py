@@ -91,8 +91,8 @@ def _sets(options: Sequence[Votes], title: str) -> Table:
     first = options[0]
     ticked = np.stack([votes.value == 1 for votes in options], axis=1)
     units: dict[int, list[Chosen]] = {}
-    for unit, row in zip(first.unit.tolist(), ticked, strict=True):
-        units.setdefault(unit, []).append(frozenset(np.flatnonzero(row).tolist()))
+    for unit, chosen in zip(first.unit.tolist(), ticked, strict=True):
+        units.setdefault(unit, []).append(frozenset(np.flatnonzero(chosen).tolist()))
     found = set_agreement(list(units.values()))
     columns = (
         Column("pairs", _("Pairs of answers"), "count"),

@@ -32,7 +32,8 @@ def _events(question: OpenQuestion, answers: Sequence[OpenAnswer]) -> Iterator[T
     marks: Counter[str] = Counter()
     clips: dict[str, set[tuple[int, int]]] = {}
     for answer in answers:
-        clip, own = (answer.task, answer.candidate), {}
+        clip = (answer.task, answer.candidate)
+        own: dict[str, list[float]] = {}
         for event in answer.said:
             own.setdefault(event["label"], []).append(event["start"])
             clips.setdefault(event["label"], set()).add(clip)
