@@ -404,15 +404,27 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
         stored = _store_into(folder, files)
         if stored.is_file() and (unusable := contents.unusable_content(stored)):
             raise upload_refused(f"{files[0][0][:100]} {unusable[0]}.", unusable[1])
-    top = files[0][0].replace("\\", "/").partition("/")[0] if len(files) > 1 else files[0][0]
     return Upload.objects.create(
         study=study,
         created_by=actor,
         source=str(stored),
-        name=top[:200],
+        name=_upload_name([name for name, _ in files])[:200],
         n_files=len(files),
         n_bytes=sum(file.size or 0 for _, file in files),
     )
+
+
+def _upload_name(names: Sequence[str]) -> str:
+    """What people call an upload: its only file, its folder, or the table that came with loose files."""
+    if len(names) == 1:
+        return names[0]
+    paths = [name.replace("\\", "/").split("/") for name in names]
+    if len({path[0] for path in paths}) == 1:
+        return paths[0][0]
+    suffixes = {suffix for several in TABLE_SUFFIXES.values() for suffix in several}
+    at_top = [path[0] for path in paths if len(path) == 1]
+    tables = [name for name in at_top if PurePath(name).suffix.lower() in suffixes]
+    return [*tables, *at_top, paths[0][0]][0]
 
 
 def detect_upload_format(upload: Upload) -> tuple[str, str] | RowProblem:

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import DomainError
-from annotation.importing import import_jobs
+from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem, columns, table
 from annotation.importing.formats.detection import (
     TablePreview,
@@ -90,7 +90,11 @@ class Command(BaseCommand):
         column_map = dict(_pair(pair) for pair in options["map"])
         reading = ReadingOptions(**{name: options[name] for name in READING_OPTIONS})
         try:
-            options["format"] = options["format"] or self._detect_format(source)
+            if not options["format"]:
+                options["format"] = self._detect_format(source)
+                if source.is_dir() and options["format"] in uploads.TABLE_SUFFIXES:
+                    source = uploads.find_source(source, format=options["format"])
+                options["source"] = source
             check_reading(options["format"], reading)
             preview = self._preview(source, options["format"], reading)
             column_map |= self._suggested_map(preview, column_map)

@@ -136,7 +136,7 @@ def test_what_is_not_named_is_detected_and_said(source, tmp_path):
     path = tmp_path / "clips.csv"
     path.write_bytes("\n".join(["filename;prompt_id;prompt;system", *rows]).encode("latin-1"))
     out = StringIO()
-    call_command("import_study", str(path), "--study", "mine", stdout=out, stderr=StringIO())
+    call_command("import_study", str(tmp_path), "--study", "mine", stdout=out, stderr=StringIO())
     for words in (
         "Format: csv.",
         "Read as Latin-1, separated by semicolons.",

@@ -313,3 +313,18 @@ def test_an_upload_goes_when_it_is_old_and_its_import_is_over():
     Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
     uploads.discard_finished_uploads()
     assert stored() == []
+
+
+@pytest.mark.parametrize(
+    ("names", "called"),
+    [
+        (["clips.csv"], "clips.csv"),
+        (["mine/a.wav", "mine/clips.csv"], "mine"),
+        (["a.wav", "b.wav", "clips.xlsx"], "clips.xlsx"),
+        (["clips/a.wav", "clips/b.wav", "table.csv"], "table.csv"),
+        (["a.wav", "b.wav"], "a.wav"),
+        (["one\\a.wav", "two\\a.wav"], "one"),
+    ],
+)
+def test_an_upload_is_called_by_its_folder_or_its_table(names, called):
+    assert uploads._upload_name(names) == called
