@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import CaseReason, Judgment, Task
 from annotation.review import flagging
 from annotation.review.flag_rules import FlagRules
-from annotation.review.labels import evidence_lines
+from annotation.review.labels import evidence_parts
 from scoring import learned
 from scoring.models import Score, Scorer
 from tests import factories
@@ -164,9 +164,9 @@ class TestDifferencesOfScores:
     def test_the_reason_can_be_read(self, pairs):
         score(scored_by(pairs, "cmi-rm"), compared(pairs, "one", (1, 1)), alignment=(0.0, 5.0))
         flagging.apply_rules(flag_conflicts(pairs, "cmi-rm"), actor=None)
-        read = {str(name): value for name, value in evidence_lines(evidence("one"))}
+        read = {str(name): value for _key, name, value in evidence_parts(evidence("one"))}
         assert (read["votes for the first"], read["votes for the second"]) == (2, 0)
-        assert str(read["the model prefers"]) == "second"
+        assert read["the model prefers"] == 2  # the slot: pages say which system is in it
 
 
 def test_a_sweep_takes_up_scores_that_come_after_the_votes(study):
