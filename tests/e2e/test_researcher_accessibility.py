@@ -72,6 +72,7 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "ratings",
         "pairs",
         "pairs/settings",
+        "pairs/settings/listening",
         "ratings/plan",
         "pairs/plan",
         "ratings/import",
