@@ -49,7 +49,7 @@ WITH unit AS (
     GROUP BY a.task_id, a.candidate_id HAVING count(*) >= 2
 )
 SELECT v.item_id, i.external_id, t.id, s.name, unit.n, unit.spread
-FROM (SELECT * FROM unit WHERE spread > 0 ORDER BY spread DESC, n DESC, task_id LIMIT {MOST_DISPUTED}) unit
+FROM (SELECT * FROM unit WHERE spread > 0 ORDER BY spread DESC, n DESC, task_id LIMIT {4 * MOST_DISPUTED}) unit
 JOIN annotation_task t ON t.id = unit.task_id
 JOIN annotation_itemversion v ON v.id = t.item_version_id
 JOIN annotation_item i ON i.id = v.item_id
