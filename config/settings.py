@@ -136,6 +136,7 @@ LOGOUT_REDIRECT_URL = "sign_in"
 SINGLE_SIGN_ON = env.single_sign_on(HOME)
 # Whose sessions need a second factor: nobody's, those of all who run studies or the site, or everybody's.
 TWO_FACTOR = env.choice("CONCORD_TWO_FACTOR", ("optional", "managers", "everyone"))
+MIGRATION_MODULES = {app: f"config.allauth_migrations.{app}" for app in ("account", "socialaccount", "mfa")}
 ACCOUNT_ADAPTER = "annotation.access.allauth_adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}

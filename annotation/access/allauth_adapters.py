@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -26,6 +26,7 @@ from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.access import accounts
 from annotation.access.sign_in import AccountBackend, SecondFactorBackend, client_address
@@ -36,6 +37,13 @@ logger = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultAccountAdapter.error_messages,
+        "incorrect_password": gettext_lazy("This is not your password."),
+        "too_many_login_attempts": gettext_lazy("Wait a few minutes, then try again."),
+        "rate_limited": gettext_lazy("Wait a few minutes, then try again."),
+    }
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False  # by invitation, on a page of ours
 
@@ -59,14 +67,20 @@ class AccountAdapter(DefaultAccountAdapter):
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any
     ) -> None:
-        """That somebody has signed in they can see."""
-        if message_template != "account/messages/logged_in.txt":
+        """That somebody has signed in they can see, and recovery codes, too."""
+        seen = ("account/messages/logged_in.txt", "mfa/messages/recovery_codes_generated.txt")
+        if message_template not in seen:
             super().add_message(request, level, message_template, *args, **kwargs)
 
 
 class TwoFactorAdapter(DefaultMFAAdapter):
     """The secrets of authenticator apps are encrypted with a key made of SECRET_KEY: a copy of the database alone makes
     no codes."""
+
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultMFAAdapter.error_messages,
+        "incorrect_code": gettext_lazy("This code is not right, or was used already. Wait for the next one."),
+    }
 
     def encrypt(self, text: str) -> str:
         return _cipher().encrypt(text.encode()).decode()
