@@ -87,8 +87,17 @@ export default function protocolEditor(form, { fetch = globalThis.fetch.bind(glo
   function showSaved(n) {
     const time = new Date().toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
     const saved = translate("Draft saved at {time}.", { time });
+    status(saved);
+    if (!n) return;
     const left = translate("Fields to correct: {n}.", { n });
-    status(n ? `${saved} ${left}` : saved);
+    const toFirst = h("button", { type: "button", class: "plain-button problem", onclick: () => focusOn(firstFault()) }, left);
+    part("status").append(" ", toFirst);
+  }
+
+  /** The field with the first fault. */
+  function firstFault() {
+    const field = body().querySelector(".e-faults .problem")?.closest("fieldset, .field, li, section, details");
+    return field?.querySelector("input:not([type=hidden]), select, textarea") ?? field;
   }
 
   /** What a button adds, moves or removes: the server answers with the form as it is then. */
