@@ -20,15 +20,15 @@ from analytics.data.votes import load_votes
 from analytics.reports.document import Document, Section, document_from_json, document_json
 from analytics.reports.sections.agreement import agreement_section
 from analytics.reports.sections.answer_length import length_section
-from analytics.reports.sections.choices import choices_section
 from analytics.reports.sections.data import data_section
 from analytics.reports.sections.hints import hints_section
+from analytics.reports.sections.kinds.choices import choices_section
+from analytics.reports.sections.kinds.open_answers import open_answers_section
+from analytics.reports.sections.kinds.rankings import rankings_section
 from analytics.reports.sections.material import Interval, ReportData, ReportSettings, how_made, list_numbers
 from analytics.reports.sections.methods import interval_words, methods_section, references_section
 from analytics.reports.sections.models import models_section
-from analytics.reports.sections.open_answers import open_answers_section
 from analytics.reports.sections.preferences import preferences_section
-from analytics.reports.sections.rankings import rankings_section
 from analytics.reports.sections.raters import raters_section
 from analytics.reports.sections.ratings import ratings_section
 from analytics.reports.sections.summary import summary_section, without_empty_blocks
