@@ -100,9 +100,8 @@ function follow(element, player, clips) {
   const showState = () => {
     for (const [name, button] of buttons) {
       const playing = player.current === name && player.playing;
-      const values = { clip: button.dataset.clipLabel };
       button.classList.toggle("playing", playing);
-      button.setAttribute("aria-label", playing ? translate("Pause {clip}", values) : translate("Play {clip}", values));
+      button.querySelector(".visually-hidden").textContent = playing ? translate("Pause") : translate("Play");
     }
   };
   const showTime = (name) => {
