@@ -30,12 +30,14 @@ COUNT_LIMIT = 10_000
 # Rows of the order that a page looks at before it looks for another way.
 FIRST_STRETCH = 4_000
 LAST_STRETCH = 64_000
+# Rows that are looked at to count, where finding all that match would take too long.
+COUNT_STRETCH = 16_000
 # What the planner may think that finding all matching rows costs, in its own units: a scan of a million summaries.
 MAX_COST = 120_000.0
 # Seconds after which a page is shown as far as it is.
 TIME_LIMIT = 0.2
 # The planner may be wrong about what is rare: then the page goes on through the order after this.
-_STATEMENT_TIMEOUT = "250ms"
+_STATEMENT_TIMEOUT = "150ms"
 
 
 @dataclass(frozen=True)
@@ -287,9 +289,11 @@ class Selection:
         stretch = self._stretch_sql(self.sorting, "true", select="1")
         rows = self._fetch(
             f"SELECT count(*) FROM ({stretch} LIMIT %(most)s) m",
-            self.params | {"stretch": LAST_STRETCH, "most": limit},
+            self.params | {"stretch": COUNT_STRETCH, "most": limit},
         )
-        return Total(min(int(rows[0][0]), COUNT_LIMIT), more=True)
+        n = int(rows[0][0])
+        there_is_more = self._stretch_end(self.sorting, "true", {}, COUNT_STRETCH) is not None
+        return Total(min(n, COUNT_LIMIT), more=there_is_more or n > COUNT_LIMIT)
 
     def all_ids(self, *, chunk: int = 2_000, most: int | None = None) -> Iterator[list[int]]:
         """Every row that matches, in order, a chunk at a time; each chunk by a statement of its own."""

@@ -192,6 +192,8 @@ def test_counts_are_exact_as_far_as_they_are_cheap(study, data, monkeypatch):
     assert selection(study, "tasks", "judgments.min=1").total() == browse.Total(1, more=True)
     monkeypatch.setattr(browse, "COUNT_LIMIT", 100)
     monkeypatch.setattr(browse, "MAX_COST", 0.0)
+    assert selection(study, "tasks", "judgments.min=1").total() == browse.Total(2)
+    monkeypatch.setattr(browse, "COUNT_STRETCH", 2)
     assert selection(study, "tasks", "judgments.min=1").total() == browse.Total(2, more=True)
 
 
