@@ -25,7 +25,7 @@ from annotation.studies import members
 from config import env
 from tests.factories import PASSWORD, StudyFactory, UserFactory, member
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
