@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from math import ceil
 from typing import Any
 
@@ -73,6 +73,14 @@ def moment_of_day(at: datetime | None, classes: str = "") -> str:
 def moment_text(at: datetime | None) -> str:
     """A moment where no element can be, as in an attribute: 2026-11-23 07:49 UTC."""
     return "–" if at is None else _in_utc(at).strftime("%Y-%m-%d %H:%M UTC")
+
+
+@register.filter
+def day(at: date | None) -> str:
+    """A day, where its hour says nothing: 2026-11-23."""
+    if at is None:
+        return "–"
+    return f"{_in_utc(at) if isinstance(at, datetime) else at:%Y-%m-%d}"
 
 
 def _time_element(at: datetime | None, style: str, classes: str) -> str:

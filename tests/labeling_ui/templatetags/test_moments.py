@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from labeling_ui.templatetags.formatting import clock, moment, moment_of_day, moment_text
+from labeling_ui.templatetags.formatting import clock, day, moment, moment_of_day, moment_text
 
 AT = datetime(2026, 3, 1, 23, 5, 9, tzinfo=UTC)
 
@@ -21,7 +21,8 @@ def test_a_moment_is_an_element_that_the_browser_shows_in_its_time_zone():
 
 def test_a_moment_of_another_zone_is_written_in_utc_and_none_as_a_dash():
     assert moment_text(AT.astimezone(timezone(timedelta(hours=2)))) == "2026-03-01 23:05 UTC"
-    assert moment_text(None) == moment(None) == "–"
+    assert moment_text(None) == moment(None) == day(None) == "–"
+    assert (day(AT), day(AT.date())) == ("2026-03-01", "2026-03-01")
 
 
 def test_a_length_is_rounded_as_the_players_round_it():
