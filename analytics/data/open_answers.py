@@ -88,4 +88,7 @@ def open_answers(question: OpenQuestion) -> list[OpenAnswer]:
     sql = _ANSWERS.format(what=what, there=there)
     rows: list[Any] = fetch_rows(sql, questions=list(question.ids))
     read = json.loads if question.marks_events else str
-    return [OpenAnswer(*row[:5], said=read(row[5])) for row in rows]
+    return [
+        OpenAnswer(item, system, task, candidate, rater, read(said))
+        for item, system, task, candidate, rater, said in rows
+    ]

@@ -26,7 +26,7 @@ MOST_FAILURES, FAILURE_WINDOW_S = 5, 900
 
 
 def has_second_factor(user: User) -> bool:
-    return Authenticator.objects.filter(user_id=user.pk, type=APP).exists()
+    return bool(Authenticator.objects.filter(user_id=user.pk, type=APP).exists())
 
 
 def sign_on_providers(user: User) -> list[str]:

@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -49,7 +50,7 @@ def sniff(head: bytes) -> tuple[str, str] | None:
 
 
 @transaction.atomic
-def add_attachment(study: Study, file: UploadedFile, *, actor: User | None) -> StudyAttachment:
+def add_attachment(study: Study, file: UploadedFile[Any], *, actor: User | None) -> StudyAttachment:
     """Store a file under a name of letters, digits, hyphens and the ending of what it is. The same file again is the
     same attachment."""
     if file.size is None or file.size > MOST_BYTES:

@@ -176,10 +176,11 @@ def _copy_items(source: Study, copy: Study, *, with_gold: bool) -> None:
 def _insert(model: type[models.Model], rows: str, **instead: str) -> str:
     """An INSERT of copies of `rows` (called o), with other expressions for the fields that `instead` names."""
     instead = {"study": "%(new)s", **instead}
-    columns, values = [], []
+    columns: list[str] = []
+    values: list[str] = []
     for field in model._meta.concrete_fields:
         if field.primary_key or field.generated:
             continue
-        columns.append(field.column)
+        columns.append(str(field.column))
         values.append(instead.get(field.name, f"o.{field.column}"))
     return f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) SELECT {', '.join(values)} {rows}"

@@ -114,7 +114,7 @@ def delete_study(study_id: int) -> None:
         Study.objects.filter(pk=study.pk).update(protocol_version=None)
         for model, path in models_of_study():
             rows = model._base_manager.filter(**{path: study.pk})
-            rows._raw_delete(rows.db)  # type: ignore[attr-defined]
+            rows._raw_delete(rows.db)
         names |= set(_delete_unused_clips(clips))
         Study.objects.filter(pk=study.pk).update(
             slug=f"deleted-{study.pk}", title="", description="", rules={}, deleted_at=timezone.now(),

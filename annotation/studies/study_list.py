@@ -60,7 +60,7 @@ class StudyPage:
 
 def rated_studies(user: User) -> list[Study]:
     """Those in which this account rates, the newest first."""
-    studies = access.studies_of(user).filter(role__in=RATING_ROLES).exclude(IS_ARCHIVED)
+    studies = _studies_as(user, RATING_ROLES).exclude(IS_ARCHIVED)
     return list(studies.order_by("-created_at", "-pk"))
 
 
