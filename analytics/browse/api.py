@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -89,10 +91,13 @@ _PAGE_PARAMETERS = [
 
 
 def _query(request: Request, table: str) -> Query:
+    return _strict_query(table, dict(request.query_params.lists()), beside=_PAGING)
+
+
+def _strict_query(table: str, values: Mapping[str, Sequence[str]], *, beside: Sequence[str] = ()) -> Query:
     """Refuses what no table knows: a misspelt filter would find everything."""
-    values = dict(request.query_params.lists())
     query = Query.of(table, values)
-    known = {*TABLES[table].names, *_PAGING, "sort", "columns"}
+    known = {*TABLES[table].names, *beside, "sort", "columns"}
     if unknown := [name for name in values if name not in known and not name.startswith("strata.")]:
         raise serializers.ValidationError({name: ["There is no such filter here."] for name in unknown})
     return query
@@ -150,7 +155,9 @@ class ChangeIn(In):
         child=serializers.IntegerField(min_value=1), required=False, max_length=10_000
     )
     filters = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField(max_length=400), max_length=50),
+        child=serializers.ListField(
+            child=serializers.CharField(max_length=400), allow_empty=False, max_length=50
+        ),
         required=False,
         help_text="By parameter, its values: {} for everything.",
     )
@@ -181,7 +188,7 @@ class DataChangeView(APIView):
         values = ChangeIn.parsed(request.data)
         if ("ids" in values) == ("filters" in values):
             raise serializers.ValidationError({"ids": ["Give ids or filters, and not both."]})
-        query = Query.of(table, values.get("filters", {}))
+        query = _strict_query(table, values.get("filters", {}))
         change = Change.of(table, values)
         summaries.freshen(study)
         done = change_rows(study, query, change, ids=values.get("ids"), actor=request.user)

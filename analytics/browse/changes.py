@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from analytics.browse import summaries
@@ -110,13 +111,14 @@ def change_rows(
     if ids is not None and len(ids) <= MOST_AT_ONCE:
         chosen = Selection(study, Query(query.table), study_facts(study)).keep_matching(ids)
         return change_chunk(study, query.table, chosen, change, actor=actor)
+    # In the order of ids: what is sorted by moves while votes come in.
+    query = replace(query, sort="", columns=())
     selection = Selection(study, query, study_facts(study))
     if ids is None:
-        first: list[int] = []
-        for chunk in selection.all_ids(chunk=MOST_AT_ONCE + 1, most=MOST_AT_ONCE + 1):
-            first = chunk
-        if len(first) <= MOST_AT_ONCE:
-            return change_chunk(study, query.table, first, change, actor=actor)
+        # As a page finds them, in bounded time: what takes longer to find is a job's work, too.
+        found = selection.page(limit=MOST_AT_ONCE)
+        if not found.after:
+            return change_chunk(study, query.table, found.ids, change, actor=actor)
     params = {"table": query.table, "filters": query.as_values(), "change": asdict(change), "ids": ids}
     return jobs.enqueue(JOB_KIND, study=study, params=params, actor=actor)
 
@@ -209,11 +211,14 @@ def _review(study: Study, table: str, ids: Sequence[int], change: Change, actor:
 
 def _overlap(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
     """Never below what a task has, with what is on its way."""
-    wanted = change.overlap or 1
-    tasks = Task.objects.filter(pk__in=_task_ids(table, ids), study=study).exclude(state=Task.State.WITHDRAWN)
-    more = {pk: wanted - now for pk, now in tasks.values_list("pk", "overlap") if now != wanted}
-    overlap.change_tasks_overlap(study, more, overlap=wanted, actor=actor)
-    return Outcome(len(more), len(_task_ids(table, ids)) - len(more))
+    wanted, chosen = change.overlap or 1, _task_ids(table, ids)
+    tasks = Task.objects.filter(pk__in=chosen, study=study).exclude(state=Task.State.WITHDRAWN)
+    with transaction.atomic():
+        # Read under the locks: so many more than tasks have now, though somebody else changes them at this moment.
+        places = overlap.lock_tasks(list(tasks.values_list("pk", flat=True)))
+        more = {pk: wanted - now.overlap for pk, now in places.items() if now.overlap != wanted}
+        overlap.change_tasks_overlap(study, more, overlap=wanted, actor=actor)
+    return Outcome(len(more), len(chosen) - len(more))
 
 
 def _kind(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:

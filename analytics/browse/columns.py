@@ -232,15 +232,23 @@ _COMMENT_WORDS = (
 )
 
 
+def _searched(key: str, text: str, problems: Problems) -> list[str]:
+    """The words of what somebody typed. A text without any is refused: it would find everything."""
+    words = _WORDS.findall(text[:MAX_TEXT].lower())
+    if len(text) > MAX_TEXT:
+        problems.append(FieldProblem(key, f"Search for at most {MAX_TEXT} characters."))
+    elif text and not words:
+        problems.append(FieldProblem(key, "Search for a word or a number; signs are not looked for."))
+    return words
+
+
 @dataclass(frozen=True)
 class ItemText(Filter):
     kind = "search"
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
         text = self._first(values)
-        if len(text) > MAX_TEXT:
-            problems.append(FieldProblem(self.key, f"Search for at most {MAX_TEXT} characters."))
-        words = _WORDS.findall(text[:MAX_TEXT].lower())
+        words = _searched(self.key, text, problems)
         if not words:
             return []
         if facts.text_search == "parts" and all(len(word) >= 3 for word in words):
@@ -254,7 +262,7 @@ class CommentText(Filter):
     kind = "text"
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        words = _WORDS.findall(self._first(values)[:MAX_TEXT].lower())
+        words = _searched(self.key, self._first(values), problems)
         return [Predicate(_COMMENT_WORDS, params={"comment": prefix_query(words)})] if words else []
 
 

@@ -10,9 +10,11 @@ longer than that.
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -38,6 +40,10 @@ MAX_COST = 120_000.0
 TIME_LIMIT = 0.2
 # The planner may be wrong about what is rare: then the page goes on through the order after this.
 _STATEMENT_TIMEOUT = "150ms"
+
+
+# The sorted value and the key of the row that a page begins after.
+Cursor = tuple[Any, int]
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ class _Sorting:
     def reversed(self) -> _Sorting:
         return replace(self, descending=not self.descending)
 
-    def after(self, cursor: tuple[str, int] | None) -> tuple[str, dict[str, Any]]:
+    def after(self, cursor: Cursor | None) -> tuple[str, dict[str, Any]]:
         """The condition for what comes after a row."""
         if cursor is None:
             return "true", {}
@@ -139,7 +145,7 @@ class _Sorting:
         return condition, {"cursor_value": cursor[0], "cursor_key": cursor[1]}
 
 
-_SORT_TYPES = {
+_SORT_TYPES: Mapping[str, str] = {
     "name": "varchar", "progress": "int", "meter": "float8", "date": "timestamptz", "number": "int",
 }  # fmt: skip
 
@@ -216,20 +222,21 @@ class Selection:
         """The page after one row or before another; the first without either."""
         backwards = bool(before)
         sorting = self.sorting.reversed() if backwards else self.sorting
-        start = _read_cursor(before or after)
+        start = _read_cursor(before or after, sorting.type)
         rows, partial, stopped = self._find(sorting, start, limit + 1)
         more = len(rows) > limit or partial
         rows = rows[:limit]
         ahead = stopped if partial else _write_cursor(rows[-1]) if rows and more else ""
         if backwards:
             rows = rows[::-1]
-            behind = _write_cursor(rows[-1]) if rows else ""
+            behind = _write_cursor(rows[-1]) if rows else _cursor_of(start, sorting.reversed())
             return Page(tuple(pk for pk, _ in rows), before=ahead, after=behind, partial=partial)
-        behind = (_write_cursor(rows[0]) if rows else after) if after else ""
+        behind = _write_cursor(rows[0]) if rows else _cursor_of(start, sorting.reversed())
+        behind = behind if start else ""
         return Page(tuple(pk for pk, _ in rows), before=behind, after=ahead, partial=partial)
 
     def _find(
-        self, sorting: _Sorting, start: tuple[str, int] | None, most: int
+        self, sorting: _Sorting, start: Cursor | None, most: int
     ) -> tuple[list[tuple[int, str]], bool, str]:
         began = time.monotonic()
         found: list[tuple[int, str]] = []
@@ -257,7 +264,7 @@ class Selection:
 
     def _stretch_end(
         self, sorting: _Sorting, condition: str, params: Mapping[str, Any], stretch: int
-    ) -> tuple[str, int] | None:
+    ) -> Cursor | None:
         """The last row of a full stretch; None where the order ends in it."""
         sql = (
             f"SELECT ({sorting.sql})::text, {self.table.key} FROM {self.table.source}"
@@ -266,7 +273,7 @@ class Selection:
         rows = self._fetch(sql, {**self.params, **params, "skip": stretch - 1})
         return (rows[0][0], rows[0][1]) if rows else None
 
-    def _find_all(self, sorting: _Sorting, start: tuple[str, int], most: int) -> list[tuple[int, str]] | None:
+    def _find_all(self, sorting: _Sorting, start: Cursor, most: int) -> list[tuple[int, str]] | None:
         """Sorted, of all that match further on; None where finding them would cost too much."""
         condition, params = sorting.after(start)
         # Neither the order nor the limit is to tempt the planner to walk the order after all.
@@ -349,11 +356,36 @@ def _write_cursor(row: tuple[int, str]) -> str:
     return f"{pk}~{value}"
 
 
-def _read_cursor(text: str) -> tuple[str, int] | None:
+def _cursor_of(start: Cursor | None, sorting: _Sorting) -> str:
+    """The cursor from which this order goes on with the row at `start` itself."""
+    if start is None:
+        return ""
+    value, key = start
+    return _write_cursor((key + (1 if sorting.descending else -1), str(value)))
+
+
+def _read_cursor(text: str, type: str) -> Cursor | None:
     if not text:
         return None
     key, _, value = text.partition("~")
-    if not key.lstrip("-").isdecimal() or len(key) > 19 or "\x00" in value:
+    try:
+        if not _KEY.fullmatch(key):
+            raise ValueError(key)
+        return _CURSOR_VALUES[type](value.replace("\x00", "")), int(key)
+    except ValueError:
         problem = FieldProblem("after", "There is no such page; begin with the first one.")
-        raise InvalidInput("This page is not there.", problems=[problem])
-    return value, int(key)
+        raise InvalidInput("This page is not there.", problems=[problem]) from None
+
+
+def _read_int(text: str) -> int:
+    number = int(text)
+    if abs(number) >= 2**31:
+        raise ValueError(text)
+    return number
+
+
+_KEY = re.compile(r"-?[0-9]{1,18}")
+# By the type that a column is sorted by: a value of it from an address. An order by key alone has none.
+_CURSOR_VALUES: Mapping[str, Callable[[str], Any]] = {
+    "bigint": str, "varchar": str, "int": _read_int, "float8": float, "timestamptz": datetime.fromisoformat,
+}  # fmt: skip

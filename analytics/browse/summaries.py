@@ -411,10 +411,11 @@ def _delete_gone(study: Study, table: str) -> None:
 
 def _question_columns(questions: Iterable[MeasuredQuestion]) -> dict[str, list[Any]]:
     rows = [
-        (pk, question.is_preference or question.level == "nominal", question.width, number == 0)
+        (pk, question.is_preference or question.level == "nominal", question.width,
+         number == 0 and (question.is_preference or question.is_rating))
         for number, question in enumerate(questions)
         for pk in question.ids
-    ]
+    ]  # fmt: skip
     names = ("questions", "nominal", "widths", "first")
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 

@@ -117,11 +117,12 @@ _SYSTEM_NAMES = "ARRAY(SELECT y.name FROM annotation_system y WHERE y.id = ANY(s
 _SKIP_REASONS = """
 (SELECT jsonb_object_agg(reason, n) FROM (
     SELECT coalesce(nullif(a.skip_reason, ''), '?') AS reason, count(*) AS n FROM annotation_assignment a
-    WHERE a.state = {skipped} AND a.task_id {of} GROUP BY 1) AS skips)
+    WHERE a.state = {skipped} AND a.task_id {of} AND {not_withdrawn} GROUP BY 1) AS skips)
 """
 _SKIP_COMMENTS = """
 ARRAY(SELECT a.skip_comment FROM annotation_assignment a
-      WHERE a.state = {skipped} AND a.skip_comment <> '' AND a.task_id {of} ORDER BY a.closed_at)
+      WHERE a.state = {skipped} AND a.skip_comment <> '' AND a.task_id {of} AND {not_withdrawn}
+      ORDER BY a.closed_at, a.id)
 """
 _OF_TASK, _OF_ITEM = (
     "= s.task_id",
@@ -133,11 +134,12 @@ _VOTES = """
     WHERE a.task_id {of} AND a.counted AND a.question_id = ANY(%(leading)s)
       AND coalesce(a.choice, a.value) IS NOT NULL GROUP BY 1) AS votes)
 """
+_NOT_WITHDRAWN = "NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = a.rater_id)"
 _ITEM_WORDING = "left(coalesce(nullif(v.question, ''), nullif(v.prompt, ''), v.lyrics), 400)"
 
 
 def _skips(sql: str, of: str) -> str:
-    return sql.format(skipped=int(Assignment.State.SKIPPED), of=of)
+    return sql.format(skipped=int(Assignment.State.SKIPPED), of=of, not_withdrawn=_NOT_WITHDRAWN)
 
 
 def _summary_columns(*, of_item: bool) -> tuple[Column, ...]:

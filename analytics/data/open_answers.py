@@ -25,7 +25,7 @@ LEFT JOIN annotation_taskcandidate k ON k.task_id = t.id AND k.slot = 0
     AND NOT EXISTS (SELECT FROM annotation_taskcandidate o WHERE o.task_id = t.id AND o.slot = 1)
 LEFT JOIN annotation_candidate c ON c.id = coalesce(a.candidate_id, k.candidate_id)
 LEFT JOIN annotation_system s ON s.id = c.system_id
-WHERE a.question_id = ANY(%(questions)s) AND a.counted AND {{there}}
+WHERE a.question_id = ANY(%(questions)s) AND a.counted AND {counted.NOT_WITHDRAWN} AND {{there}}
 ORDER BY i.external_id COLLATE "C", a.task_id, a.candidate_id, r.pseudonym COLLATE "C", a.id
 """
 

@@ -117,9 +117,14 @@ def _csv_lines(context: RowContext, selection: Selection) -> Iterator[bytes]:
     yield "\ufeff".encode() + _csv_line(["id", *(column.key for column in columns)])
     for ids in selection.all_ids():
         yield b"".join(
-            _csv_line([row.id, *(as_text(row.values.get(column.key)) for column in columns)])
+            _csv_line([row.id, *(_csv_cell(row.values.get(column.key)) for column in columns)])
             for row in load_rows(context, query, ids, clips=False)
         )
+
+
+def _csv_cell(value: Any) -> str | int | float:
+    """Numbers as they are, so that no sign of one is escaped."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else as_text(value)
 
 
 def _csv_line(cells: list[Any]) -> bytes:

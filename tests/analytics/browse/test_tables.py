@@ -12,8 +12,10 @@ from analytics.browse import summaries
 from analytics.browse.facts import study_facts
 from analytics.browse.query import Query, Selection
 from analytics.browse.rows import RowContext, load_rows
+from analytics.models import TaskSummary
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Item, Judgment, Task
+from annotation.raters import withdrawal
 from scoring.models import Score, Scorer, ScoringRun
 from tests.analytics.votes import exclude, vote, votes
 from tests.factories import StudyFactory, rater, rating_task
@@ -233,3 +235,50 @@ def test_two_studies_do_not_see_each_other(study, data):
         assert names(study, table, "text=animal") == ["dog"]
         assert names(other, table, "") == ["whale"]
     assert set(names(other, "judgments")) == {"whale"}
+
+
+def test_what_a_withdrawn_rater_wrote_when_skipping_is_in_no_row(study, data):
+    withdrawal.withdraw(Assignment.objects.get().rater, mode="removed", actor=None)
+    for table in ("items", "tasks"):
+        (row,) = rows(study, table, "skips.min=1&columns=name,skip_reasons,skip_comments")
+        assert (row.values["skip_reasons"], row.values["skip_comments"]) == ({}, [])
+
+
+ODD_CURSORS = ["x", "--5~", "5~much", "5~nan~", "٣~1", "99999999999999999999~1"]
+
+
+@pytest.mark.parametrize(
+    ("table", "sort"), [("tasks", "judgments"), ("tasks", "disagreement"), ("judgments", "at")]
+)
+def test_a_page_that_is_not_there_is_refused(study, data, table, sort):
+    for cursor in ODD_CURSORS:
+        for way in ("after", "before"):
+            with pytest.raises(InvalidInput, match="not there"):
+                selection(study, table, f"sort={sort}").page(**{way: cursor})
+
+
+def test_from_an_empty_page_the_way_back_loses_no_row(study, data):
+    """What a page ended with may go before the next is opened."""
+    for sort in ("", "name", "-name", "-judgments"):
+        chosen = selection(study, "tasks", f"sort={sort}")
+        ids = chosen.page().ids
+        last = chosen.page(before=chosen.page(after=chosen.page(limit=1).after, limit=1).after, limit=1)
+        assert last.ids == ids[:1]
+        beyond = browse._write_cursor((ids[-1], _sorted_value(chosen, ids[-1])))
+        empty = chosen.page(after=beyond)
+        assert (empty.ids, chosen.page(before=empty.before).ids) == ((), ids)
+        first = browse._write_cursor((ids[0], _sorted_value(chosen, ids[0])))
+        empty = chosen.page(before=first)
+        assert (empty.ids, chosen.page(after=empty.after).ids) == ((), ids)
+
+
+def _sorted_value(chosen: Selection, pk: int) -> str:
+    found = TaskSummary.objects.get(pk=pk)
+    return str({"name": found.name, "judgments": found.n_judgments}.get(chosen.query.sort.lstrip("-"), ""))
+
+
+def test_a_search_for_signs_finds_nothing_by_saying_so(study, data):
+    for table, asked in (("items", "text=!%3F"), ("tasks", "text=%25"), ("judgments", "comment=—")):
+        with pytest.raises(InvalidInput) as refused:
+            selection(study, table, asked)
+        assert [problem.field for problem in refused.value.problems] == [asked.partition("=")[0]]
