@@ -95,6 +95,11 @@ class Study(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    @classmethod
+    def in_use(cls) -> models.QuerySet[Study]:
+        """Those that may change: neither archived nor deleted, nor about to be."""
+        return cls.objects.filter(archived_at=None, deletion_due_at=None, deleted_at=None)
+
     @property
     def is_read_only(self) -> bool:
         return self.archived_at is not None or self.deletion_due_at is not None

@@ -147,11 +147,12 @@ SWEEP_SOURCES = {
 
 
 def sweep_studies() -> FlaggingResult:
-    """Look at what changed in every study that has begun. For beat; a second sweep at the same time does nothing."""
+    """Look at what changed in every study that has begun and is not archived. For beat; a second sweep at the same
+    time does nothing."""
     n_opened, n_added = 0, 0
     with session_lock(LockKey.FLAG_SWEEP) as alone:
         started = (
-            Study.objects.exclude(state=Study.State.DRAFT).order_by("pk") if alone else Study.objects.none()
+            Study.in_use().exclude(state=Study.State.DRAFT).order_by("pk") if alone else Study.objects.none()
         )
         for study_id in started.values_list("pk", flat=True):
             applied = _sweep_study(study_id)

@@ -7,13 +7,13 @@ study's row and its audit log stay, so that the site can say that it existed, wh
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Iterator
 from datetime import timedelta
 
 from django.apps import apps
 from django.core.files.storage import default_storage
-from django.db import connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -26,7 +26,9 @@ from annotation.studies.stored_settings import lock_study
 GRACE = timedelta(days=14)
 # For one transaction: the triggers of the append-only tables let rows be deleted (migration `study_life`).
 _ALLOW = "SET LOCAL concord.deletes_study = 'yes'"
-_CLIPS_AT_ONCE = 1000
+_CLIPS_AT_ONCE = _FILES_AT_ONCE = 1000
+# Of a deleted study's `rules`: the files that are still to be deleted, and the address that it had.
+_LEFT = "left_to_delete"
 logger = logging.getLogger(__name__)
 
 
@@ -85,16 +87,25 @@ def cancel_deletion(study: Study, *, actor: User | None) -> Study:
 
 
 def delete_due_studies() -> int:
-    """Delete the studies whose grace period is over. For beat; a second sweep at once does nothing twice."""
-    due = Study.objects.filter(deletion_due_at__lte=timezone.now(), deleted_at=None).order_by("pk")
-    ids = list(due.values_list("pk", flat=True))
+    """Delete the studies whose grace period is over, and the files of those whose worker died before it had done so.
+    For beat; a second sweep at once does nothing twice, and a study that cannot be deleted keeps no other one."""
+    due = Q(deletion_due_at__lte=timezone.now(), deleted_at=None)
+    ids = list(Study.objects.filter(due).order_by("pk").values_list("pk", flat=True))
     for pk in ids:
-        delete_study(pk)
+        try:
+            delete_study(pk)
+        except DatabaseError:
+            logger.exception("Study %s could not be deleted; the next sweep tries again.", pk)
+    for pk in (
+        Study.objects.filter(rules__has_key=_LEFT).exclude(deleted_at=None).values_list("pk", flat=True)
+    ):
+        _delete_what_is_left(pk)
     return len(ids)
 
 
 def delete_study(study_id: int) -> None:
-    """Delete all that a study holds, then its files. A crash between the two leaves files that nothing names."""
+    """Delete all that a study holds, then its files. Until these are gone its row names them, so that a crash between
+    the two leaves nothing that no sweep would find."""
     with transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study_id)
         if study.deletion_due_at is None or study.deleted_at is not None:
@@ -117,41 +128,80 @@ def delete_study(study_id: int) -> None:
             rows._raw_delete(rows.db)
         names |= set(_delete_unused_clips(clips))
         Study.objects.filter(pk=study.pk).update(
-            slug=f"deleted-{study.pk}", title="", description="", rules={}, deleted_at=timezone.now(),
+            slug=f"deleted-{study.pk}", title="", description="", deleted_at=timezone.now(),
+            rules={_LEFT: {"slug": study.slug, "files": sorted(names)}},
             deletion_due_at=None, n_items=0, n_tasks=0, n_unnamed_judgments=0, n_unnamed_tasks_filled=0,
         )  # fmt: skip
-    for name in names:
-        try:
-            default_storage.delete(name)
-        except OSError:
-            logger.exception("A file of a deleted study could not be deleted: %s", name)
-    for name in hooks.AFTER_DELETION:
-        import_string(name)(study)
+    _delete_what_is_left(study_id)
+
+
+def _delete_what_is_left(study_id: int) -> None:
+    """The files of a deleted study, but for those whose content another study has brought again since."""
+    study = Study.objects.get(pk=study_id)
+    left = study.rules.get(_LEFT)
+    if left is None:
+        return
+    names: list[str] = left["files"]
+    for start in range(0, len(names), _FILES_AT_ONCE):
+        some = names[start : start + _FILES_AT_ONCE]
+        for name in sorted(set(some) - _files_in_use(some)):
+            try:
+                default_storage.delete(name)
+            except OSError:
+                logger.exception("A file of a deleted study could not be deleted: %s", name)
+    # The hooks know a study's folders by the address that it had.
+    study.slug = left["slug"]
+    for hook in hooks.AFTER_DELETION:
+        import_string(hook)(study)
+    Study.objects.filter(pk=study_id).update(rules={})
+
+
+def _files_in_use(names: list[str]) -> set[str]:
+    clips = Clip.objects.filter(Q(original__in=names) | Q(canonical__in=names))
+    used = {str(name) for pair in clips.values_list("original", "canonical") for name in pair}
+    return used | set(StudyAttachment.objects.filter(file__in=names).values_list("file", flat=True))
 
 
 def models_of_study() -> list[tuple[type[models.Model], str]]:
     """Every table that holds rows of studies, with the lookup that leads to the study: the furthest from it first,
-    since the others lead there. The audit log is none of them."""
-    found: dict[type[models.Model], str] = {}
-    left: deque[tuple[type[models.Model], str]] = deque([(Study, "")])
+    since the others lead there. The audit log is none of them.
+
+    A lookup leads through relations that every row has, where there are such: rows without one would be left behind.
+    """
+    # Tables that follow others name the study by its number alone.
+    found = {model: "study_id" for model in _own_models() if _names_study(model)}
+    left: list[tuple[int, int, type[models.Model], str]] = [(0, 0, Study, "")]
     while left:
-        model, path = left.popleft()
+        nearest = min(left, key=lambda each: each[:2])
+        left.remove(nearest)
+        n_optional, n_steps, model, path = nearest
+        if model in found:
+            continue
+        if model is not Study:
+            found[model] = path
         for relation in _relations(model):
             holder = relation.model
             stays = holder in (Study, AuditEvent, Clip) or relation.remote_field.on_delete is models.SET_NULL
-            if stays or holder in found:
-                continue
-            found[holder] = f"{relation.name}__{path}" if path else relation.name
-            left.append((holder, found[holder]))
+            if not stays and holder not in found:
+                way = f"{relation.name}__{path}" if path else relation.name
+                left.append((n_optional + relation.null, n_steps + 1, holder, way))
     return sorted(found.items(), key=lambda pair: -pair[1].count("__"))
 
 
 def _relations(model: type[models.Model]) -> Iterator[models.ForeignKey]:  # type: ignore[type-arg]
-    for other in apps.get_models(include_auto_created=True):
-        if other._meta.app_label in ("annotation", "scoring", "analytics"):
-            for field in other._meta.concrete_fields:
-                if isinstance(field, models.ForeignKey) and field.related_model is model:
-                    yield field
+    for other in _own_models():
+        for field in other._meta.concrete_fields:
+            if isinstance(field, models.ForeignKey) and field.related_model is model:
+                yield field
+
+
+def _own_models() -> Iterator[type[models.Model]]:
+    own = ("annotation", "scoring", "analytics")
+    yield from (model for model in apps.get_models(include_auto_created=True) if model._meta.app_label in own)
+
+
+def _names_study(model: type[models.Model]) -> bool:
+    return any(field.name == "study_id" for field in model._meta.concrete_fields)
 
 
 def _files_of(study: Study) -> Iterator[str]:

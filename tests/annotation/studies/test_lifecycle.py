@@ -135,3 +135,54 @@ def test_the_audit_log_stays_even_then(world):
         cursor.execute("SET LOCAL concord.deletes_study = 'yes'")
     with pytest.raises(IntegrityError, match="append-only"):
         AuditEvent.objects.filter(study=world.study)._raw_delete("default")
+
+
+def test_rows_without_the_optional_relation_go_with_their_study(world):
+    webhook = world.study.webhooks.create(address="https://example.org/", seed=b"x", events=["*"])
+    webhook.deliveries.create(source="audit:1", event="study.changed", body="{}")
+    paths = {model.__name__: path for model, path in models_of_study()}
+    assert (paths["WritingRow"], paths["Return"]) == ("run__study", "case__study")
+    assert {paths[name] for name in ("ItemText", "ItemSummary", "TaskSummary")} == {"study_id"}
+    past = timezone.now() - timedelta(days=1)
+    Study.objects.filter(pk=world.study.pk).update(deletion_due_at=past)
+    lifecycle.delete_study(world.study.pk)
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def test_a_study_that_cannot_be_deleted_keeps_no_other(world, elsewhere, monkeypatch):
+    past = timezone.now() - timedelta(days=1)
+    Study.objects.filter(pk__in=[world.study.pk, elsewhere.study.pk]).update(deletion_due_at=past)
+    delete = lifecycle.delete_study
+
+    def failing(pk: int) -> None:
+        if pk == world.study.pk:
+            raise IntegrityError("a row stands in the way")
+        delete(pk)
+
+    monkeypatch.setattr(lifecycle, "delete_study", failing)
+    lifecycle.delete_due_studies()
+    assert Study.objects.get(pk=elsewhere.study.pk).deleted_at is not None
+
+
+def test_files_go_with_a_later_sweep_where_the_worker_died_before(world, monkeypatch):
+    default_storage.save("releases/late.zip", ContentFile(b"x"))
+    world.study.releases.create(number=9, manifest={}, sha256="", file="releases/late.zip")
+    clip = Clip.objects.filter(pk__in=Candidate.objects.values("clip")).first()
+    Study.objects.filter(pk=world.study.pk).update(deletion_due_at=timezone.now() - timedelta(days=1))
+    with monkeypatch.context() as patch:
+        patch.setattr(lifecycle, "_delete_what_is_left", lambda pk: None)
+        lifecycle.delete_study(world.study.pk)
+    left = Study.objects.get(pk=world.study.pk)
+    assert default_storage.exists("releases/late.zip")
+    left.rules["left_to_delete"]["files"].append("clips/shared")
+    left.save()
+    default_storage.save("clips/shared", ContentFile(b"x"))
+    Clip.objects.create(
+        **{f.name: getattr(clip, f.name) for f in Clip._meta.concrete_fields if not f.primary_key}
+        | {"sha256": "f" * 64, "original": "clips/shared", "canonical": "clips/shared"}
+    )
+    lifecycle.delete_due_studies()
+    assert not default_storage.exists("releases/late.zip")
+    assert default_storage.exists("clips/shared")
+    assert Study.objects.get(pk=left.pk).rules == {}
