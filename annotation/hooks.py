@@ -10,9 +10,10 @@ from annotation.models import ItemVersion, Study, User
 # Dotted names of functions of (study, actor=).
 AFTER_IMPORT: list[str] = []
 
-# Dotted names of functions of (study) that yield the names of its files in the storage, before it is deleted; and of
-# those that run once it is gone.
+# Dotted names of functions of (study) that yield the names of its files in the storage, before it is deleted; of those
+# that delete rows to which no foreign key leads, with it; and of those that run once it is gone.
 FILES_OF_STUDY: list[str] = []
+WITH_DELETION: list[str] = []
 AFTER_DELETION: list[str] = []
 
 

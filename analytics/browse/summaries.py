@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
-from analytics.models import SummarySweep
+from analytics.models import ItemSummary, ItemText, SummarySweep, TaskSummary
 from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import sweeps
 from annotation.jobs.sweeps import SweepSource
@@ -183,6 +183,13 @@ def studies_due() -> list[int]:
 def forget(study: Study) -> None:
     """Have all of a study's summaries made anew."""
     SummarySweep.objects.filter(study=study).update(swept_at=None)
+
+
+def delete_of_study(study: Study) -> None:
+    """With the study itself: its summaries name it, and no foreign key does."""
+    TaskSummary.objects.filter(study_id=study.pk).delete()
+    ItemSummary.objects.filter(study_id=study.pk).delete()
+    ItemText.objects.filter(study_id=study.pk).delete()
 
 
 def _wake(study: Study) -> None:

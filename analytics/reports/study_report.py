@@ -17,13 +17,14 @@ from analytics.data.fingerprint import data_sha256
 from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import measured_questions
 from analytics.data.votes import load_votes
+from analytics.datasets.storage import WITHDRAWALS_KEY, count_withdrawals
 from analytics.reports.document import Document, Section, document_from_json, document_json
 from analytics.reports.sections.agreement import agreement_section
 from analytics.reports.sections.answer_length import length_section
 from analytics.reports.sections.data import data_section
 from analytics.reports.sections.hints import hints_section
 from analytics.reports.sections.kinds.choices import choices_section
-from analytics.reports.sections.kinds.open_answers import open_answers_section
+from analytics.reports.sections.kinds.open_answers import TEXTS_KEY, open_answers_section
 from analytics.reports.sections.kinds.rankings import rankings_section
 from analytics.reports.sections.material import Interval, ReportData, ReportSettings, how_made, list_numbers
 from analytics.reports.sections.methods import interval_words, methods_section, references_section
@@ -129,9 +130,8 @@ def run_report(running: RunningJob) -> dict[str, Any]:
         raise JobFailed("This study is not here any more.")
     with Heartbeat(running, total=len(STEPS)) as progress, consistent_snapshot():
         study.refresh_from_db()
-        return document_json(
-            study_report(study, report_settings(params), language=params["language"], progress=progress)
-        )
+        made = study_report(study, report_settings(params), language=params["language"], progress=progress)
+        return {**document_json(made), WITHDRAWALS_KEY: count_withdrawals(study)}
 
 
 def newest_report_job(study: Study) -> Job | None:
@@ -140,8 +140,22 @@ def newest_report_job(study: Study) -> Job | None:
 
 
 def last_finished_report(study: Study) -> Job | None:
-    """The last report that was finished."""
-    return jobs.newest_jobs(study, REPORT_JOB).filter(state=Job.State.DONE).first()
+    """The last report that was finished; without what raters wrote, where one has withdrawn since it was read."""
+    job = jobs.newest_jobs(study, REPORT_JOB).filter(state=Job.State.DONE).first()
+    if job is not None:
+        stored = dict(job.report)
+        honoured = stored.pop(WITHDRAWALS_KEY, 0)
+        job.report = stored if honoured == count_withdrawals(study) else _without_texts(stored)
+    return job
+
+
+def _without_texts(stored: Mapping[str, Any]) -> dict[str, Any]:
+    sections = []
+    for section in stored["sections"]:
+        blocks = [one for one in section["blocks"] if not one.get("key", "").startswith(TEXTS_KEY)]
+        if blocks:
+            sections.append({**section, "blocks": blocks})
+    return {**stored, "sections": sections}
 
 
 def document_of_job(job: Job) -> Document:

@@ -126,6 +126,8 @@ def delete_study(study_id: int) -> None:
         for model, path in models_of_study():
             rows = model._base_manager.filter(**{path: study.pk})
             rows._raw_delete(rows.db)
+        for hook in hooks.WITH_DELETION:
+            import_string(hook)(study)
         names |= set(_delete_unused_clips(clips))
         Study.objects.filter(pk=study.pk).update(
             slug=f"deleted-{study.pk}", title="", description="", deleted_at=timezone.now(),

@@ -14,11 +14,18 @@ from analytics.data.questions import measured_questions
 from analytics.datasets.exports import write_export
 from analytics.overview import figures
 from analytics.overview.study import study_overview
-from analytics.reports.document import Document, Table
+from analytics.reports.document import Document, Table, document_json
 from analytics.reports.sections.material import ReportSettings
-from analytics.reports.study_report import study_report
+from analytics.reports.study_report import (
+    document_of_job,
+    last_finished_report,
+    report_settings,
+    start_report,
+    study_report,
+)
 from analytics.statistics.bootstrap import Resampling
-from annotation.models import Answer, Assignment, Judgment, Study, Task
+from annotation.models import Answer, Assignment, Job, Judgment, Question, Study, Task
+from annotation.raters import withdrawal
 from annotation.review import flag_queries
 from annotation.studies import protocols
 from tests import every_kind, factories
@@ -158,3 +165,25 @@ def test_raters_who_choose_apart_are_found_whatever_the_kind(study):
         cursor.execute(f"{scope} SELECT evidence FROM found", {**query.params, "study": study.pk})
         found = [json.loads(row[0]) for row in cursor.fetchall()]
     assert [(one["question"], one["votes"]) for one in found] == [("genre", {"1": 2, "2": 1})] * N_TASKS
+
+
+def test_what_a_withdrawn_rater_wrote_leaves_the_last_report(study):
+    which = Question.objects.get(protocol_version=study.protocol_version, key="which")
+    for judgment in Judgment.objects.filter(study=study, effective=True):
+        Answer.objects.create(
+            judgment=judgment, task=judgment.task, question=which, text="Polka.", counted=True
+        )
+    settings = {"interval": "units", "replicates": 20, "seed": 0, "language": "en"}
+    job = start_report(study, actor=factories.member(study, "researcher"), **settings)
+    made = study_report(study, report_settings(settings), language="en", progress=lambda _n: None)
+    Job.objects.filter(pk=job.pk).update(
+        state=Job.State.DONE, report={**document_json(made), "withdrawals": 0}
+    )
+    assert any(key.startswith("texts-") for key in tables(document_of_job(last_finished_report(study))))
+    withdrawal.withdraw(study.raters.filter(n_judgments__gt=0).first(), mode="removed", actor=None)
+    kept = tables(document_of_job(last_finished_report(study)))
+    assert kept
+    assert not any(key.startswith("texts-") for key in kept)
+    anew = study_report(study, report_settings(settings), language="en", progress=lambda _n: None)
+    (texts,) = (rows for key, rows in tables(anew).items() if key.startswith("texts-"))
+    assert len({row[1] for row in texts}) == N_RATERS - 1

@@ -119,3 +119,9 @@ def test_a_view_keeps_filters_and_columns_and_is_a_tables_own(page, client, stud
     assert "Disputed" not in page("judgments/").text
     client.post(f"/studies/s/data/tasks/views/{view.pk}/remove/")
     assert not SavedView.objects.exists()
+
+
+def test_numbers_in_a_file_have_their_sign(page, study):
+    vote(study.tasks.get(external_id="dog"), choice=2, question="alignment")
+    lines = page("tasks/file.csv?columns=name,mean&judgments.min=1").getvalue().decode().splitlines()
+    assert [line.rpartition(",")[2] for line in lines[1:]] == ["1.0", "-1.0"]

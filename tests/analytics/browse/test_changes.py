@@ -113,3 +113,11 @@ def test_a_change_says_what_it_needs(study, actor, tasks):
         with pytest.raises(InvalidInput) as refused:
             change(study, actor, table, [1], **values)
         assert refused.value.problems[0].field == field
+
+
+def test_a_misspelt_filter_changes_nothing_over_the_api(api, study, actor, tasks):
+    client = api(actor)
+    for filters in ({"txet": ["bell"]}, {"text": []}, {"text": ["!"]}):
+        body = {"action": "withdraw", "reason": "broken", "filters": filters}
+        assert client.post("studies/s/data/items/changes/", body).status_code == 400
+    assert Item.objects.filter(state=Item.State.WITHDRAWN).count() == 0

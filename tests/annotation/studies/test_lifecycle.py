@@ -12,6 +12,8 @@ from django.db import connection
 from django.db.utils import IntegrityError
 from django.utils import timezone
 
+from analytics.browse import summaries
+from analytics.models import ItemSummary, ItemText, TaskSummary
 from annotation.errors import InvalidInput
 from annotation.models import Answer, AuditEvent, Candidate, Clip, Judgment, Study, Task, TaskCandidate
 from annotation.protocols import definition_of_preset
@@ -95,6 +97,8 @@ def test_deletion_takes_all_of_one_study_and_nothing_of_another(world, elsewhere
     )
     own = Candidate.objects.filter(item_version__item__study=world.study, clip__isnull=False).first().clip
     default_storage.save("releases/mine.zip", ContentFile(b"x"))
+    for one in (world.study, elsewhere.study):
+        summaries.refresh(one.pk)
     world.study.releases.create(number=9, manifest={}, sha256="", file="releases/mine.zip")
     others = {
         model: model._base_manager.filter(**{path: elsewhere.study.pk}).count()
@@ -117,6 +121,9 @@ def test_deletion_takes_all_of_one_study_and_nothing_of_another(world, elsewhere
     assert shared.count() == n_shared
     assert Clip.objects.filter(pk=own.pk).exists() == Candidate.objects.filter(clip=own).exists()
     assert not default_storage.exists("releases/mine.zip")
+    for summary in (ItemSummary, ItemText, TaskSummary):
+        studies = set(summary.objects.values_list("study_id", flat=True))
+        assert (world.study.pk in studies, elsewhere.study.pk in studies) == (False, True)
     tombstone = Study.objects.get(pk=world.study.pk)
     assert (tombstone.slug, tombstone.title) == (f"deleted-{tombstone.pk}", "")
     deleted = AuditEvent.objects.get(study=tombstone, action="study.deleted")

@@ -16,6 +16,8 @@ from analytics.statistics.agreement.event_matching import matched_events
 # Seconds between two marks of one event: a person reacts within about so long.
 TOLERANCES = (0.25, 1.0)
 MOST_TEXTS = 20
+# What tables of raters' own words are called, with the question's key behind it.
+TEXTS_KEY = "texts-"
 
 
 def open_answers_section(material: ReportData) -> Section | None:
@@ -97,5 +99,5 @@ def _texts(question: OpenQuestion, answers: Sequence[OpenAnswer]) -> Table:
     if len(answers) > MOST_TEXTS:
         text = _("%(shown)s of %(n)s texts, in the order of the items; an export has all of them.")
         notes.append(text % {"shown": MOST_TEXTS, "n": f"{len(answers):,}"})
-    return Table(f"texts-{question.key}", _("What raters wrote: %(question)s") % {"question": question.title},
+    return Table(f"{TEXTS_KEY}{question.key}", _("What raters wrote: %(question)s") % {"question": question.title},
                  columns, rows, notes)  # fmt: skip
