@@ -91,6 +91,8 @@ class AccountAdmin(UserAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        if change and "email" in form.changed_data:
+            obj.address_confirmed = False  # its owner showed it of the former one
         super().save_model(request, obj, form, change)
         audit.record(
             "user.changed" if change else "user.created",

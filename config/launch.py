@@ -163,8 +163,7 @@ def _start_and_supervise(
     supervisor: Supervisor, interruption: Interruption, *, home: Path, port: int, with_demo: bool
 ) -> None:
     """Start everything in order, then keep it running. Ends by raising Stop or Failed."""
-    # Mails of workers link to here, where no other address is set.
-    os.environ.setdefault("CONCORD_SITE_URL", f"http://{HOST}:{port}")
+    name_site(port)
     database = _start_database(home)
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
     server = supervisor.serve("web", *web_command(port))
@@ -180,6 +179,12 @@ def _start_and_supervise(
     while True:
         interruption.pause(1.0)
         supervisor.tend(database)
+
+
+def name_site(port: int) -> None:
+    """Mails of workers link to here, where no other address is set. Behind TLS the settings know a better one."""
+    if not env.flag("CONCORD_HTTPS"):
+        os.environ.setdefault("CONCORD_SITE_URL", f"http://{HOST}:{port}")
 
 
 def _arguments() -> argparse.Namespace:

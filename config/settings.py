@@ -342,8 +342,9 @@ MAIL_PER_HOUR = env.integer("CONCORD_EMAIL_PER_HOUR", 2000, minimum=1, maximum=1
 # How long a link to a new password works.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # The address of this site in mails that no request causes.
+_named_hosts = [host.lstrip(".") for host in ALLOWED_HOSTS if host != "*"]
 SITE_URL = env.site("CONCORD_SITE_URL") or (
-    f"https://{ALLOWED_HOSTS[0]}" if HTTPS and ALLOWED_HOSTS else "http://127.0.0.1:8000"
+    f"https://{_named_hosts[0]}" if HTTPS and _named_hosts else "http://127.0.0.1:8000"
 )
 
 # ── Language and time ────────────────────────────────────────────────────────

@@ -82,7 +82,12 @@ def confirm_address(user: User, token: str) -> None:
     user.email = email
     audit.record("user.address_changed", actor=user, subject=f"user {user.pk}")
     outbox.post(
-        before, lambda: messages.address_changed(new=email), kind=Mail.Kind.ADDRESS, user=user, sent_by=user
+        before,
+        lambda: messages.address_changed(new=email),
+        kind=Mail.Kind.ADDRESS,
+        user=user,
+        sent_by=user,
+        limited=False,
     )
 
 
@@ -126,5 +131,6 @@ def post_password_reset(user: User, link: str) -> None:
             lambda: messages.password_reset(link=link),
             kind=Mail.Kind.PASSWORD_RESET,
             user=user,
+            limited=False,  # by the number above
         )
         audit.record("user.password_reset_requested", actor=None, subject=f"user {user.pk}")

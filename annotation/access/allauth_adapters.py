@@ -129,8 +129,17 @@ class Provider(OpenIDConnectProvider):
 
     def sociallogin_from_response(self, request: HttpRequest, response: dict[str, Any]) -> SocialLogin:
         login: SocialLogin = super().sociallogin_from_response(request, response)
-        login.claims = {**response["id_token"], **(response.get("userinfo") or {})}
+        login.claims = claims_of(response)
         return login
+
+
+def claims_of(response: dict[str, Any]) -> dict[str, Any]:
+    """What the ID token and userinfo say; of an address, whether it is verified is what was said beside it."""
+    token, more = response["id_token"], response.get("userinfo") or {}
+    claims = {**token, **more}
+    if "email" in more and more["email"] != token.get("email"):
+        claims["email_verified"] = more.get("email_verified")
+    return claims
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):

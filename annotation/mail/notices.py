@@ -7,8 +7,10 @@ from collections.abc import Callable
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation import access
 from annotation.mail import messages, outbox
 from annotation.models import Job, Mail, Study, User
+from annotation.models.people import MANAGING_ROLES
 
 # Kinds of jobs that somebody starts and waits for, as pages call them. Others send nothing.
 JOB_TITLES = {
@@ -48,7 +50,7 @@ def _post_end(
     title: Callable[[], str], user: User | None, study: Study | None, state: str, message: str, path: str
 ) -> None:
     outcome = _OUTCOMES.get(state)
-    if user is None or not user.mails_jobs or outcome is None:
+    if user is None or not user.mails_jobs or outcome is None or not _may_read(user, study):
         return
     name, link = study.title if study else "", outbox.site_address(path)
     outbox.post(
@@ -60,9 +62,15 @@ def _post_end(
     )
 
 
+def _may_read(user: User, study: Study | None) -> bool:
+    """Whoever began it may have left the study, or the site."""
+    runs = access.studies_of(user).filter(role__in=MANAGING_ROLES)
+    return user.is_active and (study is None or runs.filter(pk=study.pk).exists())
+
+
 def cases_assigned(study: Study, expert: User, *, n: int, actor: User) -> None:
     """To the expert who is to review them."""
-    if not n or not expert.mails_cases or expert == actor:
+    if not n or not expert.mails_cases or not expert.is_active or expert == actor:
         return
     link = outbox.site_address(reverse("review_queue", args=[study.slug]))
     outbox.post(

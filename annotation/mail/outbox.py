@@ -9,6 +9,8 @@ from datetime import timedelta
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils import timezone, translation
 
 from annotation.errors import Conflict
@@ -45,10 +47,12 @@ def post(
     sent_by: User | None = None,
     study: Study | None = None,
     invitation: Invitation | None = None,
+    limited: bool = True,
 ) -> Mail | None:
     """Put a mail into the outbox, written in the language of the account it is to, or else in the current one. None,
-    and nothing is sent, where the address has had too many within the hour."""
-    if Mail.objects.filter(to=to, created_at__gt=timezone.now() - HOUR).count() >= PER_ADDRESS:
+    and nothing is sent, where the address has had too many within the hour. Not `limited`: what nobody may keep from
+    its reader by causing others."""
+    if limited and Mail.objects.filter(to=to, created_at__gt=timezone.now() - HOUR).count() >= PER_ADDRESS:
         return None
     with translation.override((user.language if user else "") or translation.get_language()):
         message = write()
@@ -67,6 +71,12 @@ def post(
     return mail
 
 
+def withdraw(mails: QuerySet[Mail]) -> None:
+    """Send no more of these those that still wait."""
+    waiting = mails.filter(state=Mail.State.WAITING)
+    waiting.update(state=Mail.State.FAILED, text="", html="", error="Withdrawn before it was sent.")
+
+
 def wake_sender() -> None:
     current_app.send_task("annotation.tasks.send_mail")
 
@@ -74,3 +84,9 @@ def wake_sender() -> None:
 def site_address(path: str) -> str:
     """A page's address for a mail that no request causes."""
     return f"{settings.SITE_URL}{path}"
+
+
+def address_by(request: HttpRequest, path: str) -> str:
+    """A page's address for a mail that a request causes: by the name that it used for this site, unless it may use any.
+    Then the link, and what it opens, would go to whomever it names."""
+    return site_address(path) if "*" in settings.ALLOWED_HOSTS else request.build_absolute_uri(path)

@@ -33,6 +33,7 @@ from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
 from annotation.listening.rules.coverage import ListeningRules
+from annotation.mail import outbox
 from annotation.models import AuditEvent, Invitation, ListeningCheck, Membership, ProtocolVersion, Study, User
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
@@ -398,7 +399,7 @@ class MailInvitationsView(APIView):
         study = access.managed_study(request.user, slug)
 
         def join_link(token: str) -> str:
-            return request.build_absolute_uri(reverse("join", args=[token]))
+            return outbox.address_by(request, reverse("join", args=[token]))
 
         body = MailInvitationIn.parsed(request.data)
         outcome = members.invite_by_mail(study, actor=request.user, join_link=join_link, **body)

@@ -87,7 +87,7 @@ def search(events: QuerySet[AuditEvent], filters: LogFilters) -> QuerySet[AuditE
         rows = rows.filter(study__slug=filters.study)
     if filters.since:
         rows = rows.filter(at__gte=_midnight(filters.since))
-    if filters.until:
+    if filters.until and filters.until < date.max:
         rows = rows.filter(at__lt=_midnight(filters.until + timedelta(days=1)))
     return rows
 

@@ -56,6 +56,7 @@ def remove_member(membership: Membership, *, actor: User) -> None:
     """End a membership. What the person said stays, under their pseudonym; their open tasks and cases go back."""
     _check_last_admin(membership)
     cases.release_member_cases(membership.study, membership.user, actor=actor)
+    outbox.withdraw(Mail.objects.filter(user=membership.user, study=membership.study))
     audit.record(
         "member.removed",
         actor=actor,
@@ -228,6 +229,10 @@ def accept_invitation(token: str, user: User) -> Membership:
         if existing is not None:
             return existing
     invitation = open_invitation(token)
+    if invitation.study.is_read_only:
+        raise Conflict(access.READ_ONLY, code="archived")
+    if InvitationUse.objects.filter(invitation=invitation, user=user).exists():
+        raise NotFound("You joined by this link once and are no longer a member. Ask for a new one.")
     # The condition in the update decides between two people racing for the last place.
     used = Invitation.objects.filter(pk=invitation.pk, uses__lt=F("max_uses"), revoked_at=None).update(
         uses=F("uses") + 1
@@ -245,6 +250,7 @@ def revoke_invitation(invitation: Invitation, *, actor: User) -> None:
     """Close an invitation; those who joined by it stay. Revoking twice is one revocation."""
     revoked = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now())
     if revoked:
+        outbox.withdraw(Mail.objects.filter(invitation=invitation))
         audit.record(
             "invitation.revoked", actor=actor, study=invitation.study, subject=f"invitation {invitation.pk}"
         )

@@ -22,6 +22,15 @@ from annotation.models.api import Scope
 from annotation.studies.study_list import ARCHIVED, StudyFilters
 
 
+def too_many_sentence(seconds: float) -> str:
+    minutes = ceil(seconds / 60)
+    return ngettext(
+        "Too many wrong passwords. Try again in %(minutes)s minute.",
+        "Too many wrong passwords. Try again in %(minutes)s minutes.",
+        minutes,
+    ) % {"minutes": minutes}
+
+
 class SignInForm(AuthenticationForm):
     username = forms.EmailField(
         label=_("E-mail address"), widget=forms.EmailInput({"autocomplete": "username", "autofocus": True})
@@ -38,16 +47,7 @@ class SignInForm(AuthenticationForm):
         self.wait = lockout_seconds(self.request, self.cleaned_data.get("username", ""))
         if not self.wait:
             return super().get_invalid_login_error()
-        minutes = ceil(self.wait / 60)
-        return forms.ValidationError(
-            ngettext(
-                "Too many wrong passwords. Try again in %(minutes)s minute.",
-                "Too many wrong passwords. Try again in %(minutes)s minutes.",
-                minutes,
-            )
-            % {"minutes": minutes},
-            code="too_many",
-        )
+        return forms.ValidationError(too_many_sentence(self.wait), code="too_many")
 
     def clean_username(self) -> str:
         return str(self.cleaned_data["username"]).lower()

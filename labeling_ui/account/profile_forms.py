@@ -6,12 +6,24 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth import authenticate
+from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from annotation.access import accounts
-from annotation.models import User
+from annotation.access.sign_in import lockout_seconds
+from annotation.mail import outbox
+from labeling_ui.account.forms import too_many_sentence
+
+
+def check_own_password(request: HttpRequest, password: str) -> str:
+    """Counted and slowed down as at sign-in: a session that was left open is no place to guess a password."""
+    if authenticate(request, username=request.user.email, password=password) is None:
+        wait = lockout_seconds(request, request.user.email)
+        raise forms.ValidationError(too_many_sentence(wait) if wait else _("This is not your password."))
+    return password
 
 
 class ProfileForm(forms.Form):
@@ -51,17 +63,23 @@ class AddressForm(forms.Form):
         widget=forms.PasswordInput({"autocomplete": "current-password"}),
     )
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.user = user
-        if not user.has_usable_password():
+        self.request = request
+        if not request.user.has_usable_password():
             del self.fields["password"]
 
     def clean_password(self) -> str:
-        password: str = self.cleaned_data["password"]
-        if not self.user.check_password(password):
-            raise forms.ValidationError(_("This is not your password."))
-        return password
+        return check_own_password(self.request, self.cleaned_data["password"])
+
+
+class ChangePasswordForm(PasswordChangeForm):
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        return check_own_password(self.request, self.cleaned_data["old_password"])
 
 
 class LostPasswordForm(PasswordResetForm):
@@ -81,4 +99,4 @@ class LostPasswordForm(PasswordResetForm):
         html_email_template_name: str | None = None,
     ) -> None:
         path = reverse("password_reset_confirm", args=[context["uid"], context["token"]])
-        accounts.post_password_reset(context["user"], f"{context['protocol']}://{context['domain']}{path}")
+        accounts.post_password_reset(context["user"], outbox.address_by(context["request"], path))

@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from annotation.access import accounts, tokens, two_factor
 from annotation.access.sign_in import client_address
+from annotation.mail import outbox
 from labeling_ui.account.profile_forms import AddressForm, LostPasswordForm, ProfileForm
 from labeling_ui.domain_errors import errors_in_form
 
@@ -43,18 +44,18 @@ def profile(request: HttpRequest) -> HttpResponse:
 @never_cache
 @sensitive_post_parameters("password")
 def address(request: HttpRequest) -> HttpResponse:
-    form, sent_to = AddressForm(request.POST or None, user=request.user), ""
+    form, sent_to = AddressForm(request.POST or None, request=request), ""
     if form.is_valid():
         with errors_in_form(form):
             email = form.cleaned_data["email"]
             accounts.request_address(
                 request.user,
                 email,
-                confirm_link=lambda token: request.build_absolute_uri(
-                    reverse("confirm_address", args=[token])
+                confirm_link=lambda token: outbox.address_by(
+                    request, reverse("confirm_address", args=[token])
                 ),
             )
-            sent_to, form = email, AddressForm(user=request.user)
+            sent_to, form = email, AddressForm(request=request)
     return render(request, "labeling_ui/account/address.html", {"form": form, "sent_to": sent_to})
 
 
@@ -80,7 +81,7 @@ class LostPassword(PasswordResetView):
 
     def form_valid(self, form: LostPasswordForm) -> HttpResponse:  # type: ignore[override]
         if accounts.may_ask_for_reset(client_address(self.request)):
-            form.save(request=self.request, use_https=self.request.is_secure())
+            form.save(request=self.request, extra_email_context={"request": self.request})
         context = {"sent_to": form.cleaned_data["email"]}
         return render(self.request, "labeling_ui/account/lost_password.html", context)
 

@@ -39,6 +39,7 @@ from annotation.review import queue
 from annotation.studies import members, study_list
 from labeling_ui.account.api_reference import api_reference
 from labeling_ui.account.forms import SignInForm, SignUpForm, StudyListForm, TokenForm
+from labeling_ui.account.profile_forms import ChangePasswordForm
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.page_responses import action
 
@@ -118,6 +119,10 @@ def _no_answer(request: HttpRequest, error: Exception) -> HttpResponse:
 class PasswordChange(PasswordChangeView):
     template_name = "labeling_ui/account/password.html"
     success_url = reverse_lazy("home")
+    form_class = ChangePasswordForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form) -> HttpResponse:  # type: ignore[no-untyped-def]
         messages.success(self.request, _("Your password has been changed."))

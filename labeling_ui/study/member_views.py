@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation import access
 from annotation.errors import Conflict
+from annotation.mail import outbox
 from annotation.models import Study
 from annotation.models.people import Role
 from annotation.studies import members as service
@@ -54,7 +55,7 @@ def _invite(
     """A link to copy, or what became of the addresses."""
 
     def join_link(token: str) -> str:
-        return request.build_absolute_uri(reverse("join", args=[token]))
+        return outbox.address_by(request, reverse("join", args=[token]))
 
     if emails:
         return None, service.invite_by_mail(

@@ -132,6 +132,15 @@ def test_an_operator_makes_an_account(operator, client):
     assert AuditEvent.objects.get(action="user.created").subject == f"user {user.pk}"
 
 
+def test_an_address_that_an_operator_types_is_not_its_owners_until_they_show_it(operator):
+    user = factories.UserFactory(address_confirmed=True)
+    changed = {"email": user.email, "name": "Ada", "is_active": "on"}
+    for email, is_confirmed in [(user.email, True), ("new@example.org", False)]:
+        operator.post(url(User, "change", user.pk), {**changed, "email": email})
+        user.refresh_from_db()
+        assert (user.email, user.address_confirmed) == (email, is_confirmed)
+
+
 def test_what_an_account_may_do_is_changed_and_logged(operator):
     user = factories.UserFactory()
     changed = {"email": user.email, "name": user.name, "is_active": "on", "may_create_studies": "on"}

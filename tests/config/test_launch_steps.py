@@ -103,6 +103,17 @@ def test_production_gets_no_accounts_with_known_passwords(
     assert supervisor.complete.call_count == 0
 
 
+@pytest.mark.parametrize(("https", "address"), [("0", "http://127.0.0.1:8123"), ("1", None)])
+def test_behind_tls_mails_do_not_link_to_this_machine(
+    monkeypatch: pytest.MonkeyPatch, https: str, address: str | None
+) -> None:
+    monkeypatch.setenv("CONCORD_HTTPS", https)
+    monkeypatch.setenv("CONCORD_SITE_URL", "")
+    monkeypatch.delenv("CONCORD_SITE_URL")
+    launch.name_site(8123)
+    assert os.environ.get("CONCORD_SITE_URL") == address
+
+
 @pytest.mark.usefixtures("_same_transaction")
 def test_the_line_names_the_accounts_that_exist() -> None:
     assert "annotator@demo.example" not in launch.sign_in_hint()

@@ -9,13 +9,13 @@ from django.core import mail as django_mail
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.errors import Conflict
+from annotation.errors import Conflict, NotFound
 from annotation.jobs import jobs
-from annotation.mail import delivery, messages, outbox
+from annotation.mail import delivery, messages, notices, outbox
 from annotation.models import AuditEvent, Job, Mail
 from annotation.models.people import Role
 from annotation.review import cases
-from annotation.studies import members
+from annotation.studies import lifecycle, members
 from config import env
 from tests.factories import StudyFactory, UserFactory, member
 
@@ -153,13 +153,58 @@ def test_the_link_of_the_mail_opens_the_invitation(study):
     assert accepted == [newcomer]
 
 
+def test_a_link_that_was_withdrawn_is_not_sent(study):
+    admin = member(study, Role.ADMIN)
+    members.invite_by_mail(
+        study, emails=["new@example.org"], role=Role.ANNOTATOR, actor=admin, join_link=JOIN
+    )
+    members.revoke_invitation(study.invitations.get(), actor=admin)
+    assert delivery.send_due() == 0
+    mail = Mail.objects.get()
+    assert (mail.state, mail.text, mail.html) == ("failed", "", "")
+
+
+def test_who_was_removed_does_not_come_back_by_the_same_link(study):
+    _invitation, token = members.invite(
+        study, role=Role.ANNOTATOR, actor=member(study, Role.ADMIN), max_uses=5
+    )
+    rater = UserFactory()
+    membership = members.accept_invitation(token, rater)
+    members.remove_member(membership, actor=study.memberships.get(role=Role.ADMIN).user)
+    with pytest.raises(NotFound, match="Ask for a new one"):
+        members.accept_invitation(token, rater)
+    assert members.accept_invitation(token, UserFactory()).role == Role.ANNOTATOR
+
+
+def test_nobody_joins_an_archived_study(study):
+    admin = member(study, Role.ADMIN)
+    _invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=admin)
+    lifecycle.archive_study(study, actor=admin)
+    with pytest.raises(Conflict, match="archived"):
+        members.accept_invitation(token, UserFactory())
+    assert not study.raters.exists()
+
+
 # ── Notices ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("gone", ["study", "site"])
+def test_who_has_left_hears_of_no_job(study, gone):
+    user = member(study, Role.RESEARCHER, mails_jobs=True)
+    job = Job.objects.create(kind="export", study=study, created_by=user, state="done", params={})
+    notices.job_finished(job)
+    assert Mail.objects.count() == 1
+    if gone == "study":
+        study.memberships.all().delete()
+    user.is_active = gone != "site"
+    notices.job_finished(job)
+    assert Mail.objects.count() == 1
 
 
 @pytest.mark.parametrize(("wants", "n"), [(True, 1), (False, 0)])
 def test_a_finished_job_is_told_to_whoever_started_it_and_wants_to_know(study, monkeypatch, wants, n):
     monkeypatch.setitem(jobs.JOB_KINDS, "export", "builtins:vars")  # fails: it is given a job
-    user = UserFactory(mails_jobs=wants)
+    user = member(study, Role.RESEARCHER, mails_jobs=wants)
     job = jobs.enqueue("export", study=study, params={}, actor=user)
     monkeypatch.setattr(jobs, "_handler", lambda kind: lambda running: {})
     jobs.run(job.pk)

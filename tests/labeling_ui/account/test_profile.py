@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.core import mail
+from django.core import mail, signing
 from django.urls import reverse
 
-from annotation.access import accounts
-from annotation.mail import delivery
+from annotation.access import accounts, sign_in
+from annotation.mail import delivery, outbox
 from annotation.models import Mail
 from tests.factories import PASSWORD, UserFactory
 
@@ -72,6 +72,20 @@ def test_a_wrong_password_or_address_sends_nothing(client, user, form):
     assert not Mail.objects.exists()
 
 
+@pytest.mark.parametrize(("page", "field"), [("address", "password"), ("password_change", "old_password")])
+def test_a_session_is_no_place_to_guess_its_password(client, user, page, field):
+    sign_in.failed_sign_ins.clear()
+    words = {"new_password1": "tuning fork 440", "new_password2": "tuning fork 440"}
+    for _ in range(sign_in.PAIR_LIMIT.n):
+        client.post(reverse(page), {"email": "new@x.example", **words, field: "wrong"})
+    answer = client.post(reverse(page), {"email": "new@x.example", **words, field: PASSWORD})
+    sign_in.failed_sign_ins.clear()
+    assert "Too many wrong passwords." in answer.text
+    user.refresh_from_db()
+    assert user.check_password(PASSWORD)
+    assert not Mail.objects.exists()
+
+
 def test_somebody_elses_link_changes_nothing(client, user):
     client.post(reverse("address"), {"email": "new@x.example", "password": PASSWORD})
     delivery.send_due()
@@ -117,3 +131,25 @@ def test_asking_again_and_again_sends_a_few_mails_only(client):
     for _ in range(6):
         client.post(reverse("password_reset"), {"email": "ada@example.org"})
     assert Mail.objects.count() == accounts.RESETS_PER_ADDRESS
+
+
+def test_where_any_name_of_the_site_is_taken_a_link_has_the_sites_own(client, settings):
+    settings.ALLOWED_HOSTS, settings.SITE_URL = ["*"], "https://concord.example"
+    UserFactory(email="ada@example.org")
+    client.post(reverse("password_reset"), {"email": "ada@example.org"}, headers={"host": "evil.example"})
+    delivery.send_due()
+    assert "https://concord.example/lost-password/" in mail.outbox[0].body
+    assert "evil" not in mail.outbox[0].body
+
+
+def test_nobody_keeps_a_notice_from_its_reader_by_other_mails(client, user, monkeypatch):
+    monkeypatch.setattr(outbox, "PER_ADDRESS", 0)
+    token = signing.dumps(
+        {"user": user.pk, "from": user.email, "to": "new@x.example"}, salt="concord.address"
+    )
+    client.post(reverse("password_reset"), {"email": user.email})
+    accounts.confirm_address(user, token)
+    assert list(Mail.objects.order_by("pk").values_list("kind", "to")) == [
+        ("password_reset", "ada@example.org"),
+        ("address", "ada@example.org"),
+    ]

@@ -18,7 +18,7 @@ from allauth.socialaccount.providers.base import ProviderException
 from django.urls import reverse
 
 from annotation.access import accounts, tokens
-from annotation.access.allauth_adapters import Provider
+from annotation.access.allauth_adapters import Provider, claims_of
 from annotation.models import AuditEvent, User
 from annotation.models.people import Role
 from annotation.studies import members
@@ -234,6 +234,16 @@ def test_another_providers_person_of_the_same_identifier_is_somebody_else():
     assert uid("https://a.example") == uid("https://a.example") != uid("https://b.example")
     with pytest.raises(ProviderException):
         uid("https://a.example", about="2")
+
+
+def test_what_the_token_says_of_its_address_says_nothing_of_another_one():
+    response = {
+        "id_token": {"email": "mine@lab.example", "email_verified": True},
+        "userinfo": {"email": "yours@lab.example"},
+    }
+    assert claims_of(response).get("email_verified") is None
+    response["userinfo"]["email"] = "mine@lab.example"
+    assert claims_of(response)["email_verified"] is True
 
 
 def test_a_closed_account_stays_closed(client, provider):

@@ -36,6 +36,7 @@ def test_events_are_readable(signed_in, study, admin):
         ({"person": "ada adm"}, ["State changed"]),
         ({"since": "2100-01-01"}, []),
         ({"until": "2000-01-01"}, []),
+        ({"since": "0001-01-01", "until": "9999-12-31"}, ["State changed", "Member added"]),
         ({"since": "nonsense", "subject": "people"}, ["State changed", "Member added"]),
     ],
 )
