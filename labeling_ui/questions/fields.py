@@ -69,7 +69,8 @@ def _points(*labels: str) -> list[dict[str, Any]]:
 
 QUALITY = _points("Bad", "Poor", "Fair", "Good", "Excellent")
 SURE = _points("Guessing", "", "", "", "Certain")
-OPTIONS = [{"key": "first", "title": "First option"}, {"key": "second", "title": "Second option"}]
+# Their keys are made of the wording, once there is one.
+OPTIONS = [{"key": "option1", "title": "First option"}, {"key": "option2", "title": "Second option"}]
 TYPES = {
     one.key: one
     for one in (
