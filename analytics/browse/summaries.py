@@ -18,7 +18,7 @@ from django.utils import timezone
 from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.models import ItemSummary, ItemText, SummarySweep, TaskSummary
-from annotation.advisory_locks import LockKey, session_lock
+from annotation.advisory_locks import LockKey, session_lock, transaction_lock
 from annotation.jobs import sweeps
 from annotation.jobs.sweeps import SweepSource
 from annotation.models import Answer, Assignment, Item, Study, Task
@@ -106,25 +106,26 @@ def freshen(study: Study) -> Freshness:
     mark = SummarySweep.objects.filter(study=study).first()
     if mark is None or mark.swept_at is None:
         if study.n_tasks <= INLINE_FIRST_TASKS:
-            refresh(study.pk)
-            return Freshness(timezone.now())
+            return _freshen_now(study, None)
         _wake(study)
         return Freshness(None, working=True)
     if _needs_whole(study, mark):
         if study.n_tasks > INLINE_FIRST_TASKS:
             _wake(study)
             return Freshness(mark.swept_at, working=True)
-        refresh(study.pk)
-        return Freshness(timezone.now())
+        return _freshen_now(study, mark.swept_at)
     if timezone.now() - mark.swept_at < timedelta(seconds=1):
         return Freshness(mark.swept_at)
     changed = _changed_tasks(study, mark, most=INLINE_TASKS)
     if changed is None:
         _wake(study)
         return Freshness(mark.swept_at, working=True)
-    if changed:
-        refresh(study.pk)
-    return Freshness(timezone.now())
+    return _freshen_now(study, mark.swept_at) if changed else Freshness(timezone.now())
+
+
+def _freshen_now(study: Study, swept_at: datetime | None) -> Freshness:
+    """Where another process is at it, the summaries are as they were."""
+    return Freshness(timezone.now()) if refresh(study.pk) else Freshness(swept_at, working=True)
 
 
 def refresh_tasks(study: Study, task_ids: Collection[int]) -> None:
@@ -390,6 +391,8 @@ class _Maker:
         self.predictor = _predictor(study)
 
     def make(self, task_ids: Sequence[int]) -> None:
+        """One process at a time: who waits reads what was said until then, and writes nothing older over it."""
+        transaction_lock(LockKey.SUMMARIES, self.study.pk)
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
             cursor.execute(_TASKS, {"study": self.study.pk, "tasks": list(task_ids), **self.columns})

@@ -12,7 +12,7 @@ from analytics.browse import summaries
 from analytics.browse.facts import study_facts
 from analytics.browse.query import Query, Selection
 from analytics.browse.rows import RowContext, load_rows
-from analytics.models import TaskSummary
+from analytics.models import SummarySweep, TaskSummary
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Item, Judgment, Task
 from annotation.raters import withdrawal
@@ -225,6 +225,23 @@ def test_summaries_follow_what_changes(study, data):
     assert sorted(names(study, "tasks", "judgments.min=1")) == ["bell", "cat", "dog"]
     summaries.refresh_tasks(study, [data["bell"].pk])
     assert names(study, "tasks", "kind=gold") == ["bell"]
+
+
+def test_a_row_that_moves_while_a_file_is_written_is_in_it_once(study, data):
+    chunks = selection(study, "tasks", "sort=judgments").all_ids(chunk=1)
+    found = next(chunks)
+    votes(data["cat"], [3, 3, 3])
+    summaries.refresh(study.pk)
+    assert [*found, *(pk for chunk in chunks for pk in chunk)] == [
+        data[name].pk for name in ("cat", "bell", "dog")
+    ]
+
+
+def test_tables_that_another_process_is_making_say_how_old_they_are(study, data, monkeypatch):
+    SummarySweep.objects.update(swept_at=datetime(2026, 1, 1, tzinfo=UTC))
+    vote(data["cat"], 3)
+    monkeypatch.setattr(summaries, "refresh", lambda _study_id: False)
+    assert summaries.freshen(study) == summaries.Freshness(datetime(2026, 1, 1, tzinfo=UTC), working=True)
 
 
 def test_two_studies_do_not_see_each_other(study, data):
