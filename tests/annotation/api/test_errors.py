@@ -30,7 +30,7 @@ def me(api, world):
     return api(world.annotator)
 
 
-@pytest.mark.parametrize("path", ["nothing/", "studies/no slug/", "assignments/1/", "studies/here/clips/1/"])
+@pytest.mark.parametrize("path", ["nothing/", "studies/no slug/", "assignments/1/", "studies/here/sounds/1/"])
 def test_an_unknown_address_is_a_problem(me, path):
     assert_problem(me.get(path), 404, "not_found")
 

@@ -66,6 +66,8 @@ OK, UNKNOWN, DENIED, ABSENT = "ok", 401, 403, 404
 Verdicts = tuple[Any, ...]
 SIGNED_IN: Verdicts = (UNKNOWN, OK, OK, OK, OK, OK, OK)
 NOBODY: Verdicts = (UNKNOWN, *(DENIED,) * 6)
+# Members, none of whom may create studies.
+NO_CREATOR: Verdicts = (UNKNOWN, ABSENT, ABSENT, *(DENIED,) * 4)
 MEMBERS: Verdicts = (UNKNOWN, ABSENT, ABSENT, OK, OK, OK, OK)
 RATERS: Verdicts = (UNKNOWN, ABSENT, ABSENT, OK, OK, DENIED, DENIED)
 MANAGERS: Verdicts = (UNKNOWN, ABSENT, ABSENT, DENIED, DENIED, OK, OK)
@@ -191,7 +193,7 @@ ROWS = [
     Row("api_token", "delete", THE_RATER, 204),
     Row("api_studies", "post", NOBODY, body=lambda w: {"slug": "x", "title": "x", "preset": "orca"}),
     Row("api_study", "patch", MANAGERS, body=lambda w: {"title": "x"}),
-    Row("api_copies", "post", NOBODY, body=lambda w: {"slug": "copied", "title": "x"}),
+    Row("api_copies", "post", NO_CREATOR, body=lambda w: {"slug": "copied", "title": "x"}),
     Row("api_archive", "put", MANAGERS),
     Row("api_archive", "delete", MANAGERS),
     Row("api_deletion", "put", ADMINS, body=lambda w: {"title": w.study.title}),

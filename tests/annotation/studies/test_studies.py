@@ -22,6 +22,9 @@ def test_me_tells_my_name_and_my_role_in_each_study(api, world, elsewhere):
     Membership.objects.create(user=world.annotator, study=elsewhere.study, role=Role.EXPERT)
     assert api(world.annotator).get("me/").json() == {
         "name": world.annotator.name,
+        "language": "",
+        "mails_jobs": False,
+        "mails_cases": True,
         "may_create_studies": False,
         "roles": [
             {"study": "here", "title": world.study.title, "role": "annotator"},

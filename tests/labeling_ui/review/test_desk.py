@@ -185,4 +185,4 @@ def test_the_desk_takes_as_many_queries_for_many_votes_as_for_few(found, django_
 
 # The case's judgment and its rater; tasks, slots, votes, answers, scores, slots in words; reasons with their systems,
 # returns, versions, corrections; drafts, writers that draft and writers that answer.
-QUERIES = 16
+QUERIES = 17

@@ -138,7 +138,6 @@ def test_only_the_first_of_many_faults_are_listed(folder: Path) -> None:
         ("rows.txt", "audio,text", "is none of .csv"),
         ("rows.csv", "audio,text\n", "holds no rows"),
         ("rows.csv", "", "cannot be scored as it is"),
-        ("rows.csv", b"audio,text\na.wav,\xff\n", "cannot be scored as it is"),
     ],
 )
 def test_a_file_that_is_none_is_refused(
