@@ -51,6 +51,7 @@ UNDESCRIBED = (
     'Give a JSON object such as {"Clip file": "audio"}.',
     "or a number is infinite.",
     "give either client_ids or rater.",
+    "Give ids or filters, and not both.",
 )
 MEANINGLESS = ["2xx", "400", "401", "403", "404", "409", "410", "429"]
 # A body beyond what is read at all is refused before its form is looked at.
