@@ -52,6 +52,7 @@ UNDESCRIBED = (
     "or a number is infinite.",
     "give either client_ids or rater.",
     "Give ids or filters, and not both.",
+    "This value does not match the required pattern.",
 )
 MEANINGLESS = ["2xx", "400", "401", "403", "404", "409", "410", "429"]
 # A body beyond what is read at all is refused before its form is looked at.
