@@ -105,7 +105,7 @@ def test_it_serves_alone_heals_itself_survives_being_killed_and_stops_when_asked
 
 def _check_it_answers(port: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    connection.request("GET", "/admin/login/")
+    connection.request("GET", "/sign-in/")
     assert connection.getresponse().status == 200
     connection.close()
 
