@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -108,7 +108,7 @@ class Mailer:
     host: str = "localhost"
     port: int = 25
     user: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
     starttls: bool = False
     tls: bool = False
     folder: str | None = None
@@ -152,7 +152,8 @@ class SingleSignOn:
 
     url: str
     client_id: str
-    secret: str
+    # Not in what is written of it: a page about a fault shows settings.
+    secret: str = field(repr=False)
     name: str
     domains: tuple[str, ...]
     claim: tuple[str, str] | None

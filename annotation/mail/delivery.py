@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from annotation.advisory_locks import LockKey, session_lock
@@ -37,14 +37,24 @@ def send_due() -> int:
     with session_lock(LockKey.MAIL_SWEEP) as alone:
         if not alone:
             return 0
-        Mail.objects.filter(created_at__lt=timezone.now() - LOG_RETENTION).delete()
-        return _send_until(time.monotonic() + _SEND_S)
+        _forget_old()
+        if not _due().exists():
+            return 0
+        return _send_until(time.monotonic() + _SEND_S, most=settings.MAIL_PER_HOUR - _sent_within_the_hour())
 
 
-def _send_until(deadline: float) -> int:
+def _forget_old() -> None:
+    before = timezone.now() - LOG_RETENTION
+    # Of the oldest alone it is asked each time: all of them are many.
+    oldest = Mail.objects.order_by("pk").values_list("created_at", flat=True).first()
+    if oldest is not None and oldest < before:
+        Mail.objects.filter(created_at__lt=before).delete()
+
+
+def _send_until(deadline: float, *, most: int) -> int:
     n_sent = 0
     connection: BaseEmailBackend | None = None
-    while time.monotonic() < deadline and (mail := _claim()) is not None:
+    while n_sent < most and time.monotonic() < deadline and (mail := _claim()) is not None:
         if connection is None and (connection := _connect(mail)) is None:
             break
         try:
@@ -74,21 +84,23 @@ def _connect(mail: Mail) -> BaseEmailBackend | None:
     return connection
 
 
+def _due() -> QuerySet[Mail]:
+    return Mail.objects.filter(state=Mail.State.WAITING, due_at__lte=timezone.now())
+
+
 def _claim() -> Mail | None:
-    now = timezone.now()
-    if _sent_within_the_hour(now) >= settings.MAIL_PER_HOUR:
-        return None
-    due = Mail.objects.filter(state=Mail.State.WAITING, due_at__lte=now)
+    due = _due()
     mail = due.select_related("study").order_by("due_at", "pk").first()
     # Claim before sending: a crash then leaves a row that is due again.
-    if mail is None or not due.filter(pk=mail.pk).update(due_at=now + _CLAIM, n_tries=F("n_tries") + 1):
+    later = timezone.now() + _CLAIM
+    if mail is None or not due.filter(pk=mail.pk).update(due_at=later, n_tries=F("n_tries") + 1):
         return None
     mail.n_tries += 1
     return mail
 
 
-def _sent_within_the_hour(now: datetime) -> int:
-    return Mail.objects.filter(state=Mail.State.SENT, sent_at__gt=now - HOUR).count()
+def _sent_within_the_hour() -> int:
+    return Mail.objects.filter(state=Mail.State.SENT, sent_at__gt=timezone.now() - HOUR).count()
 
 
 def _send(mail: Mail, connection: BaseEmailBackend) -> None:

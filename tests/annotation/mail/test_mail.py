@@ -97,6 +97,17 @@ def test_the_site_sends_no_more_in_an_hour_than_is_set_and_the_rest_later(settin
     assert delivery.send_due() == 1
 
 
+def test_the_log_of_mails_ends_and_a_look_that_finds_nothing_costs_little(django_assert_max_num_queries):
+    old = post_reset()
+    delivery.send_due()
+    with django_assert_max_num_queries(4):
+        delivery.send_due()
+    assert Mail.objects.filter(pk=old.pk).exists()
+    Mail.objects.update(created_at=timezone.now() - delivery.LOG_RETENTION - timedelta(days=1))
+    delivery.send_due()
+    assert not Mail.objects.exists()
+
+
 def test_a_person_causes_no_more_than_so_many(settings):
     settings.MAIL_PER_PERSON = 1
     study = StudyFactory()
