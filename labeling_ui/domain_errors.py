@@ -36,6 +36,7 @@ ERROR_MESSAGES = (
     _(
         "This study is archived: nothing in it can be changed. Whoever runs it can take it out of the archive."
     ),
+    _("A job of this study is under way. Wait until it has ended, or cancel it; then archive the study."),
     _("There is no draft to publish."),
     _("Nothing has changed: this is the protocol in force."),
     _("Some of these changes are not possible in a study that has data. Nothing was changed."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -104,10 +105,12 @@ def scaled_questions(study: Study, *, language: str = "en") -> list[MeasuredQues
 def _by_option(study: Study, question: MeasuredQuestion) -> list[MeasuredQuestion]:
     if question.kind != Question.Kind.CHOICES:
         return [question]
-    keys = Question.objects.get(pk=question.ids[0]).options
+    rows = Question.objects.select_related("protocol_version").in_bulk(question.ids)
+    keys = rows[question.ids[0]].options
     return [
         replace(
             question,
+            **_offering(question, list(rows.values()), number),
             key=f"{question.key}:{key}",
             title=f"{question.title} {title}",
             option=number,
@@ -116,6 +119,18 @@ def _by_option(study: Study, question: MeasuredQuestion) -> list[MeasuredQuestio
         )
         for number, (key, title) in enumerate(zip(keys, question.options, strict=True), start=1)
     ]
+
+
+def _offering(question: MeasuredQuestion, rows: Sequence[Question], number: int) -> dict[str, Any]:
+    """The versions in which an option could be ticked: who was not offered it has not left it out."""
+    offer = [row for row in rows if len(row.options) >= number]
+    versions = tuple(sorted(row.protocol_version.number for row in offer))
+    others = {*question.other_versions, *question.versions} - set(versions)
+    return {
+        "ids": tuple(pk for pk in question.ids if pk in {row.pk for row in offer}),
+        "versions": versions,
+        "other_versions": tuple(sorted(others)),
+    }
 
 
 def _measured(study: Study, questions: Sequence[Question], language: str) -> MeasuredQuestion:

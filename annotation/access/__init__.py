@@ -117,18 +117,19 @@ def study_of(user: User, slug: str) -> StudyAccess:
     )
     if membership is not None:
         check_token_study(user, membership.study_id)
-        _check_not_archived(membership.study)
+        check_not_archived(membership.study)
         return StudyAccess(membership.study, membership.role)
     if user.is_superuser and (
         study := Study.objects.select_related("protocol_version").filter(slug=slug, deleted_at=None).first()
     ):
         check_token_study(user, study.pk)
-        _check_not_archived(study)
+        check_not_archived(study)
         return StudyAccess(study, Role.ADMIN)
     raise NotFound
 
 
-def _check_not_archived(study: Study) -> None:
+def check_not_archived(study: Study) -> None:
+    """Refuse a request that would change an archived study. Raises Conflict `archived`."""
     if study.is_read_only and changes_studies.get():
         raise Conflict(READ_ONLY, code="archived")
 
@@ -240,11 +241,12 @@ def rater_at_work(user: User, slug: str) -> RaterAtWork:
 
 _HELD_ASSIGNMENT = """
 SELECT a.id, a.state, a.presentation, a.leased_at, a.protocol_version_id, a.rater_id, t.id, t.state, t.study_id,
-       r.origin = 'simulated'
+       r.origin = 'simulated', s.archived_at IS NOT NULL OR s.deletion_due_at IS NOT NULL
 FROM annotation_assignment a
 JOIN annotation_rater r ON r.id = a.rater_id
 JOIN annotation_membership m ON m.study_id = r.study_id AND m.user_id = r.user_id
 JOIN annotation_task t ON t.id = a.task_id
+JOIN annotation_study s ON s.id = t.study_id
 WHERE a.id = %s AND r.user_id = %s AND m.role = ANY(%s) AND a.state = ANY(%s)
 """
 
@@ -259,8 +261,11 @@ def held_assignment(user: User, assignment_id: uuid.UUID, *, lock: bool = False)
         row = cursor.fetchone()
     if row is None:
         raise NotFound
-    held = HeldAssignment(*row)
+    *columns, read_only = row
+    held = HeldAssignment(*columns)
     check_token_study(user, held.study_id)
+    if read_only and changes_studies.get():
+        raise Conflict(READ_ONLY, code="archived")
     return held
 
 

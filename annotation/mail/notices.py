@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -64,7 +66,8 @@ def _post_end(
 
 def _may_read(user: User, study: Study | None) -> bool:
     """Whoever began it may have left the study, or the site."""
-    runs = access.studies_of(user).filter(role__in=MANAGING_ROLES)
+    studies: QuerySet[Any] = access.studies_of(user)
+    runs = studies.filter(role__in=MANAGING_ROLES)
     return user.is_active and (study is None or runs.filter(pk=study.pk).exists())
 
 

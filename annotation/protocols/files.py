@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 
 from annotation.protocols import label_studio
+from annotation.protocols.reading import MOST_NUMBER
 from annotation.protocols.schema import ProtocolError
 
 FORMATS = {"toml": "application/toml", "json": "application/json"}
@@ -39,14 +40,13 @@ def read(text: str) -> BroughtProtocol:
     text = text.removeprefix("\ufeff").strip()
     if not text:
         raise ProtocolError("file", "is empty")
-    if "\x00" in text:
-        raise ProtocolError("file", "is no text")
+    _check_characters(text)
     if text.startswith("<"):
         return BroughtProtocol(*label_studio.definition_of_config(text))
     definition = _read_json(text) if text.startswith(("{", "[")) and _is_json(text) else _read_toml(text)
     if not isinstance(definition, dict):
         raise ProtocolError("file", "is no table of fields")
-    _check_depth(definition)
+    check_storable(definition)
     return BroughtProtocol(definition)
 
 
@@ -70,18 +70,37 @@ def _read_toml(text: str) -> Any:
         raise ProtocolError("file", f"is no TOML: {error}") from error
 
 
-def _check_depth(value: Any) -> None:
+def check_storable(value: Any) -> None:
+    """That it is not nested too deeply, and that the database can hold it: escapes may name characters that no text
+    has. Raises ProtocolError."""
     left = [(value, 1)]
     while left:
         part, depth = left.pop()
         if depth > _MOST_DEPTH:
             raise ProtocolError("file", "is nested too deeply")
-        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-        left += [(each, depth + 1) for each in inner]
+        if isinstance(part, dict):
+            left += [(each, depth + 1) for pair in part.items() for each in pair]
+        elif isinstance(part, list):
+            left += [(each, depth + 1) for each in part]
+        elif isinstance(part, str):
+            _check_characters(part)
+        elif isinstance(part, int | float) and not abs(part) <= MOST_NUMBER:
+            raise ProtocolError("file", "holds a number that is too large, or none")
+
+
+def _check_characters(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ProtocolError("file", "is no text") from None
+    if "\x00" in text:
+        raise ProtocolError("file", "is no text")
 
 
 def _without_none(value: Any) -> Any:
     """TOML has no null: what is null is left out, as a protocol leaves out what it has not."""
     if isinstance(value, Mapping):
         return {str(key): _without_none(each) for key, each in value.items() if each is not None}
-    return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_without_none(each) for each in value if each is not None]
+    return value

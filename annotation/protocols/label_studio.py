@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from annotation.protocols.schema import ProtocolError
 Definition = dict[str, Any]
 Element = ElementTree.Element
 MOST_ELEMENTS = 2000
+MOST_DEPTH = 50
 AUDIO = ("Audio", "AudioPlus")
 TEXTS = ("Text", "HyperText", "Paragraphs")
 # Which field of an item a text or a sound is, by words of its variable's name; the first that fits.
@@ -58,6 +59,11 @@ def _parse(config: str) -> Element:
         raise ProtocolError("file", f"is no XML: {error}") from error
     if sum(1 for _ in root.iter()) > MOST_ELEMENTS:
         raise ProtocolError("file", f"has more than {MOST_ELEMENTS} elements")
+    level, depth = [root], 0
+    while level := [inner for element in level for inner in element]:
+        depth += 1
+        if depth > MOST_DEPTH:
+            raise ProtocolError("file", "is nested too deeply")
     if root.tag != "View":
         raise ProtocolError(
             "file", "is no labeling configuration of Label Studio: its first element is not <View>"
@@ -210,6 +216,7 @@ class _Reader:
     def _options(self, element: Element, tag: str) -> tuple[list[Definition], dict[str, str]]:
         options: list[Definition] = []
         keys: dict[str, str] = {}
+        taken: set[str] = set()
         for child in element:
             if child.tag != tag:
                 self.notes.append(f"<{child.tag}> in <{element.tag}{_named(element)}> is left out.")
@@ -222,8 +229,9 @@ class _Reader:
             if title.startswith("$"):
                 self.notes.append(f"The option {title}: options are the same for all tasks.")
                 continue
-            key = _key(child.get("alias") or title, prefix="option", taken=keys.values())
-            keys[title] = key
+            key = _key(child.get("alias") or title, prefix="option", taken=taken)
+            taken.add(key)
+            keys.setdefault(title, key)
             option: Definition = {"key": key, "title": title}
             if hint := child.get("hint"):
                 option["meaning"] = hint
@@ -325,16 +333,16 @@ class _Reader:
     def _questions(self, controls: Sequence[_Control], layout: str) -> Iterator[Definition]:
         keys: dict[str, str] = {}
         by_name: dict[str, _Control] = {}
+        taken: set[str] = set()
         for control in controls:
-            key = _key(
-                control.name or str(control.question["title"]), prefix="q", taken=keys.values(), lower=True
-            )
+            key = _key(control.name or str(control.question["title"]), prefix="q", taken=taken, lower=True)
             question: Definition = {"key": key, **control.question}
             if control.condition:
                 self._add_condition(question, control.condition, keys, by_name)
             if question["kind"] == "preference" and layout != "comparison":
                 self.notes.append(f"{control.name}: a preference is between two sounds; here are more.")
                 continue
+            taken.add(key)
             keys[control.name], by_name[control.name] = key, control
             yield question
 
@@ -374,13 +382,14 @@ def _words(name: str) -> str:
     return re.sub(r"[_\-]+", " ", name).strip().capitalize() or "Question"
 
 
-def _key(text: str, *, prefix: str, taken: Any, lower: bool = False) -> str:
+def _key(text: str, *, prefix: str, taken: Collection[str], lower: bool = False) -> str:
+    """A key made of a text, unlike those that are taken."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    base = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:36] or f"{prefix}{len(list(taken)) + 1}"
+    base = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:36] or f"{prefix}{len(taken) + 1}"
     if lower and not base[0].isalpha():
         base = f"{prefix}_{base}"
     key, again = base, 2
-    while key in set(taken):
+    while key in taken:
         key, again = f"{base}_{again}", again + 1
     return key
 

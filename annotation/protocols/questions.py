@@ -44,6 +44,7 @@ LEVELS_OF = {
 }
 EXTENTS = ("any", "point", "interval")
 MOST_OPTIONS = 50
+LEAST_STEP = 1e-6
 MOST_RANKED = 8
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 OPTION_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
@@ -187,7 +188,7 @@ def _step(
         raise ProtocolError(
             f"{where}.step", "belongs to a scale with a minimum and a maximum, without points"
         )
-    steps = (maximum - minimum) / step if step > 0 else 0
+    steps = (maximum - minimum) / step if step >= LEAST_STEP else 0
     if steps < 1 or abs(steps - round(steps)) > 1e-6:
         raise ProtocolError(
             f"{where}.step",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from annotation.protocols.schema import Point, Protocol, ProtocolError, Text
 
 Row = Mapping[str, Any]
+MOST_NUMBER = 1e15
 
 
 def read_plain(part: Any, row: Row, where: str) -> dict[str, Any]:
@@ -92,7 +92,10 @@ def read_number(row: Row, name: str, where: str) -> float | None:
     value = row.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ProtocolError(at(where, name), "must be a number")
+    # Beyond it steps and widths of a scale would be infinite; a whole number may be beyond any float.
+    if not abs(value) <= MOST_NUMBER:
         raise ProtocolError(at(where, name), "must be a number")
     return float(value)
 

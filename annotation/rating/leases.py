@@ -137,6 +137,7 @@ def return_all(raters: Iterable[Rater]) -> None:
 def skip(user: User, assignment_id: uuid.UUID, *, reason: str, comment: str = "") -> None:
     """Decline a task for good, with a reason. Skipping twice is one skip."""
     assignment = access.assignment_of(user, assignment_id, lock=True)
+    access.check_not_archived(assignment.task.study)
     if assignment.state == Assignment.State.SKIPPED:
         return
     if assignment.state != Assignment.State.OPEN:

@@ -20,6 +20,7 @@ from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import sweeps
 from annotation.jobs.sweeps import SweepSource
 from annotation.models import Question, Return, StoppingSweep, Study, Task, User
+from annotation.protocols.changes import is_same_scale
 from annotation.rating import counted, overlap
 from annotation.rating.rules import stopping as rules
 from annotation.rating.rules.answers import FIRST, SECOND
@@ -90,8 +91,11 @@ def stopping_rule_of(study: Study) -> Stopping | None:
 
 
 def question_ids(study: Study, key: str) -> list[int]:
-    """The rows of a question in all versions of the study's protocol."""
-    return list(Question.objects.filter(protocol_version__study=study, key=key).values_list("pk", flat=True))
+    """The rows of a question in the versions of the study's protocol that ask it on the scale of the one in force."""
+    now = load_protocol(study.protocol_version_id).spec.question(key)
+    rows = Question.objects.filter(protocol_version__study=study, key=key)
+    specs = ((row.pk, load_protocol(row.protocol_version_id).spec.question(key)) for row in rows)
+    return [pk for pk, spec in specs if now and spec and is_same_scale(spec, now)]
 
 
 def sweep() -> OverlapChange:

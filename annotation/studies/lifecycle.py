@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from annotation import hooks
-from annotation.errors import InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from annotation.models import AuditEvent, Candidate, Clip, ItemVersion, Job, Study, StudyAttachment, User
 from annotation.studies import audit
 from annotation.studies.stored_settings import lock_study
@@ -26,6 +26,9 @@ from annotation.studies.stored_settings import lock_study
 GRACE = timedelta(days=14)
 # For one transaction: the triggers of the append-only tables let rows be deleted (migration `study_life`).
 _ALLOW = "SET LOCAL concord.deletes_study = 'yes'"
+JOBS_UNDER_WAY = (
+    "A job of this study is under way. Wait until it has ended, or cancel it; then archive the study."
+)
 _CLIPS_AT_ONCE = _FILES_AT_ONCE = 1000
 # Of a deleted study's `rules`: the files that are still to be deleted, and the address that it had.
 _LEFT = "left_to_delete"
@@ -34,9 +37,12 @@ logger = logging.getLogger(__name__)
 
 @transaction.atomic
 def archive_study(study: Study, *, actor: User | None) -> Study:
-    """Close it, take it out of the lists, and let nothing in it change. It stays readable."""
+    """Close it, take it out of the lists, and let nothing in it change. It stays readable. Raises Conflict while a job
+    of it is under way, which would go on changing it."""
     study = lock_study(study)
     if study.archived_at is None:
+        if study.jobs.filter(state__in=Job.UNFINISHED).exists():
+            raise Conflict(JOBS_UNDER_WAY, code="jobs_under_way")
         before = study.state
         study.archived_at, study.state = timezone.now(), Study.State.CLOSED
         study.save(update_fields=["archived_at", "state"])

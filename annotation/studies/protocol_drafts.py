@@ -9,8 +9,9 @@ from django.db import transaction
 
 from annotation.errors import Conflict, NotFound
 from annotation.models import ProtocolDraft, ProtocolVersion, Study, User
+from annotation.protocols import ProtocolError, files
 from annotation.studies import audit
-from annotation.studies.protocols import load_protocol, publish_protocol
+from annotation.studies.protocols import load_protocol, publish_protocol, unusable
 from annotation.studies.stored_settings import lock_study
 
 
@@ -34,7 +35,12 @@ def save_draft(
     languages: Sequence[str] | None = None,
     revision: int | None = None,
 ) -> ProtocolDraft:
-    """Store a draft. `revision`: the one it was written over; Conflict where another was saved since."""
+    """Store a draft. `revision`: the one it was written over; Conflict where another was saved since. Raises
+    InvalidInput for what cannot be stored at all."""
+    try:
+        files.check_storable(definition)
+    except ProtocolError as error:
+        raise unusable(error) from error
     lock_study(study)
     draft = draft_of(study)
     if revision is not None and revision != draft.revision:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetView
@@ -81,9 +83,10 @@ class LostPassword(PasswordResetView):
 
     def form_valid(self, form: LostPasswordForm) -> HttpResponse:  # type: ignore[override]
         if accounts.may_ask_for_reset(client_address(self.request)):
-            form.save(request=self.request, extra_email_context={"request": self.request})
-        context = {"sent_to": form.cleaned_data["email"]}
-        return render(self.request, "labeling_ui/account/lost_password.html", context)
+            context: dict[str, Any] = {"request": self.request}
+            form.save(request=self.request, extra_email_context=context)
+        sent = {"sent_to": form.cleaned_data["email"]}
+        return render(self.request, "labeling_ui/account/lost_password.html", sent)
 
 
 class NewPassword(PasswordResetConfirmView):

@@ -6,6 +6,7 @@ A field's name is its place in the definition, with dots: `questions.0.points.2.
 from __future__ import annotations
 
 import copy
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -172,6 +173,8 @@ def _number(text: str, *, whole: bool) -> Any:
         number = float(text.replace(",", "."))
     except ValueError:
         return text
+    if not math.isfinite(number):
+        return text
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
@@ -231,7 +234,7 @@ def apply(definition: Definition, deed: str) -> Definition:
     changed = copy.deepcopy(definition)
     try:
         _DEEDS[verb](changed, path, argument)
-    except (KeyError, IndexError, TypeError, ValueError):
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
         return definition
     _forget_lost_conditions(changed)
     return changed

@@ -166,7 +166,7 @@ function createQuestionView(instance, { language, glossary, position, nCandidate
   const value = {};
   const main = mainControl();
   const confidence = question.confidence ? confidenceControl() : null;
-  const clear = canBeCleared(question) ? clearButton(() => main.clear()) : null;
+  const clear = canBeCleared(question) ? clearButton(clearAnswer) : null;
   const element = h("section", { class: "ask card", "data-ask": instance.id }, main.element, clear, confidence?.element);
 
   function enter(part, entered) {
@@ -174,6 +174,12 @@ function createQuestionView(instance, { language, glossary, position, nCandidate
     else value[part] = entered;
     showClear();
     onChange({ ...value });
+  }
+
+  /** How sure somebody was goes with the answer: by itself it would ask for one. */
+  function clearAnswer() {
+    confidence?.clear();
+    main.clear();
   }
 
   function mainControl() {

@@ -6,7 +6,7 @@
 import { h, icon, uniqueId } from "../page/dom.js";
 import { translate } from "../page/texts.js";
 import { showProblem } from "./answer_controls.js";
-import { exactClock, secondsOf } from "./event_times.js";
+import { exactClock, secondsOf, timeWithin } from "./event_times.js";
 
 const PLAY = "M7 4.5v15l13-7.5z";
 const CROSS = "M6 4.6 12 10.6 18 4.6 19.4 6 13.4 12 19.4 18 18 19.4 12 13.4 6 19.4 4.6 18 10.6 12 4.6 6z";
@@ -43,7 +43,7 @@ export function createEventMarks({ legend, help, options, extent, notes, none, m
   );
 
   const titleOf = (label) => options.find(({ key }) => key === label)?.title ?? "";
-  const clamp = (seconds) => Math.round(Math.min(clip.duration, Math.max(0, seconds)) * 10) / 10;
+  const clamp = (seconds) => timeWithin(seconds, clip.duration);
 
   function markNow(label = options[0]?.key ?? "") {
     if (marks.length >= most) return announce(translate("No more than {n} marks.", { n: most }));

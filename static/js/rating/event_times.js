@@ -7,6 +7,12 @@ export function exactClock(seconds) {
   return `${Math.floor(tenths / 600)}:${String(Math.floor(rest / 10)).padStart(2, "0")}.${rest % 10}`;
 }
 
+/** A time of a clip in tenths of a second: never past its end, where the server would refuse it. */
+export function timeWithin(seconds, duration) {
+  const last = Math.floor(10 * Math.max(0, duration) + 1e-6);
+  return Math.min(last, Math.round(10 * Math.max(0, seconds))) / 10;
+}
+
 /** What was typed in seconds: 1:05.2, 65.2 or 65,2; null for anything else. */
 export function secondsOf(text) {
   const parts = /^(?:(\d{1,3}):)?(\d{1,5}(?:[.,]\d{1,3})?)$/.exec(text.trim());

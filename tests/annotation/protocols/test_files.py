@@ -69,8 +69,26 @@ def test_labels_on_a_sound_become_moments_and_a_number_with_ends_a_slider():
         ("{", "no JSON"),
         ("", "is empty"),
         ("x = " + "[" * 500 + "]" * 500, "no TOML|too deeply"),
+        ("<View>" * 500 + "</View>" * 500, "too deeply"),
+        ('{"title": "a\\u0000b"}', "no text"),
+        ('{"title": "\\ud800"}', "no text"),
+        ('{"questions": [{"minimum": NaN}]}', "number"),
+        ("minimum = inf", "number"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_a_reason(text, problem):
     with pytest.raises(ProtocolError, match=problem):
         files.read(text)
+
+
+def test_options_of_label_studio_with_one_title_have_keys_of_their_own():
+    choices = "<Choice value='Yes'/>" * 3
+    brought = files.read(
+        f"<View><Audio name='a' value='$a'/><Choices name='c' toName='a'>{choices}</Choices></View>"
+    )
+    (question,) = parse(brought.definition).questions
+    assert question.option_keys == ("yes", "yes_2", "yes_3")
+
+
+def test_what_toml_has_no_word_for_is_left_out():
+    assert files.read(files.write({"x": [None, 1], "y": None}, "toml")).definition == {"x": [1]}

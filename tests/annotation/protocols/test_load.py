@@ -317,3 +317,31 @@ def test_junk_anywhere_in_a_preset_is_refused_or_taken_and_never_a_crash(data, k
 
 def test_a_preset_is_read_once():
     assert preset("orca") is preset("orca")
+
+
+@pytest.mark.parametrize("maximum", [10**400, 1e308, float("nan")])
+def test_a_number_beyond_all_measure_is_a_fault_of_the_definition(maximum):
+    question = {
+        "key": "q",
+        "kind": "rating",
+        "level": "ratio",
+        "title": "q",
+        "minimum": 0,
+        "maximum": maximum,
+    }
+    with pytest.raises(ProtocolError, match="must be a number"):
+        parse({**definition_of_preset("orca"), "questions": [question]})
+
+
+def test_a_step_too_small_to_count_is_a_fault_of_the_definition():
+    question = {
+        "key": "q",
+        "kind": "rating",
+        "level": "ratio",
+        "title": "q",
+        "minimum": 0,
+        "maximum": 1,
+        "step": 5e-324,
+    }
+    with pytest.raises(ProtocolError, match="does not lead"):
+        parse({**definition_of_preset("orca"), "questions": [question]})

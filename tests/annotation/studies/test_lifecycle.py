@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -15,9 +16,9 @@ from django.utils import timezone
 from analytics.browse import summaries
 from analytics.models import ItemSummary, ItemText, TaskSummary
 from annotation.errors import InvalidInput
-from annotation.models import Answer, AuditEvent, Candidate, Clip, Judgment, Study, Task, TaskCandidate
+from annotation.models import Answer, AuditEvent, Candidate, Clip, Job, Judgment, Study, Task, TaskCandidate
 from annotation.protocols import definition_of_preset
-from annotation.studies import lifecycle, protocol_drafts
+from annotation.studies import lifecycle, members, protocol_drafts
 from annotation.studies.copies import copy_study
 from annotation.studies.lifecycle import models_of_study
 from tests import factories
@@ -64,6 +65,7 @@ def test_a_copy_with_the_draft_changes_what_the_study_could_not(world):
 
 def test_an_archived_study_is_out_of_the_lists_and_stands_still(api, client, world):
     admin = api(world.admin)
+    Job.objects.update(state=Job.State.DONE)
     assert admin.call("put", f"studies/{world.study.slug}/archive/").json()["state"] == "closed"
     refused = admin.patch(f"studies/{world.study.slug}/", {"title": "x"})
     assert (refused.status_code, refused.json()["title"]) == (409, "archived")
@@ -193,3 +195,22 @@ def test_files_go_with_a_later_sweep_where_the_worker_died_before(world, monkeyp
     assert not default_storage.exists("releases/late.zip")
     assert default_storage.exists("clips/shared")
     assert Study.objects.get(pk=left.pk).rules == {}
+
+
+def test_an_archived_study_takes_no_vote_no_skip_no_member_and_is_not_archived_while_a_job_runs(api):
+    study = factories.StudyFactory()
+    factories.rating_task(study, "one")
+    admin, rater = factories.member(study, "admin"), api(factories.member(study))
+    held = rater.post(f"studies/{study.slug}/next/", {}).json()["assignment"]["id"]
+    job = Job.objects.create(kind="flag", study=study, params={})
+    refused = api(admin).call("put", f"studies/{study.slug}/archive/")
+    assert (refused.status_code, refused.json()["title"]) == (409, "jobs_under_way")
+    Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    _, token = members.invite(study, role="annotator", actor=admin)
+    assert api(admin).call("put", f"studies/{study.slug}/archive/").status_code == 200
+    vote = {"client_id": str(uuid.uuid4()), "answers": [], "codes": [], "comment": ""}
+    for path, body in (("judgment/", vote), ("skip/", {"reason": "audio"})):
+        answer = rater.post(f"assignments/{held}/{path}", body)
+        assert (answer.status_code, answer.json()["title"]) == (409, "archived"), path
+    joining = api(factories.UserFactory()).post("join/", {"token": token})
+    assert (joining.status_code, joining.json()["title"]) == (409, "archived")
