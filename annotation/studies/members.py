@@ -229,7 +229,8 @@ def accept_invitation(token: str, user: User) -> Membership:
         if existing is not None:
             return existing
     invitation = open_invitation(token)
-    access.check_not_archived(invitation.study)
+    if invitation.study.is_read_only:
+        raise Conflict(access.READ_ONLY, code="archived")
     if InvitationUse.objects.filter(invitation=invitation, user=user).exists():
         raise NotFound("You joined by this link once and are no longer a member. Ask for a new one.")
     # The condition in the update decides between two people racing for the last place.

@@ -194,7 +194,8 @@ ROWS = [
     Row("api_studies", "post", NOBODY, body=lambda w: {"slug": "x", "title": "x", "preset": "orca"}),
     Row("api_study", "patch", MANAGERS, body=lambda w: {"title": "x"}),
     Row("api_copies", "post", NO_CREATOR, body=lambda w: {"slug": "copied", "title": "x"}),
-    Row("api_archive", "put", MANAGERS),
+    # A job of the study is under way.
+    Row("api_archive", "put", MANAGERS, 409),
     Row("api_archive", "delete", MANAGERS),
     Row("api_deletion", "put", ADMINS, body=lambda w: {"title": w.study.title}),
     Row("api_deletion", "delete", ADMINS),
