@@ -178,7 +178,7 @@ class _Builder:
     def __init__(
         self, definition: Mapping[str, Any], languages: Sequence[str], published: frozenset[str]
     ) -> None:
-        self.definition, self.published = definition, published
+        self.definition, self.published = _shaped(definition), published
         self.languages = list(dict.fromkeys(["en", *languages, *languages_of(definition)]))
         self.places: dict[str, Place] = {}
 
@@ -393,6 +393,41 @@ class _Builder:
             return None
         self.places[place] = control
         return control
+
+
+def _shaped(part: Any) -> Any:
+    """A definition whose tables and lists are such, as the editor reads them: a file may hold anything anywhere. What
+    is of another shape is not shown; its fault is named."""
+    if not isinstance(part, Mapping):
+        return part
+    shaped: dict[str, Any] = {}
+    for name, value in part.items():
+        if name in _TABLES:
+            if not isinstance(value, Mapping):
+                continue
+        elif name in _LISTS and not isinstance(value, list):
+            continue
+        elif name in _LISTS_OF_TABLES:
+            value = [_shaped(one) for one in value if isinstance(one, Mapping)]
+        elif name in _LISTS:
+            value = [one for one in value if isinstance(one, str | int | float | Mapping)]
+        shaped[name] = _shaped(value) if name in _TABLES else value
+    return shaped
+
+
+_TABLES = ("listening", "confidence", "ask_if")
+_LISTS_OF_TABLES = ("questions", "codes", "skip_reasons", "glossary", "options", "points", "bands")
+_LISTS = (
+    *_LISTS_OF_TABLES,
+    "content",
+    "added",
+    "candidates",
+    "must_hear",
+    "any_of",
+    "excused_by",
+    "positive",
+    "negative",
+)
 
 
 def _with_choices(one: Input, choices: Sequence[tuple[str, Label]]) -> Input:

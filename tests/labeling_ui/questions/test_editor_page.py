@@ -111,3 +111,35 @@ def test_pictures_are_what_their_bytes_say_and_open_to_members_alone(client, stu
     assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
     client.force_login(factories.UserFactory())
     assert client.get(page("attachment", study, stored.name)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"questions": "x", "codes": [1], "listening": []},
+        {
+            "questions": [
+                {"kind": "rating", "points": ["x"], "confidence": 1},
+                {"kind": "choice", "ask_if": [1]},
+            ]
+        },
+        {"content": 1, "candidates": {}, "layout": "panel", "glossary": [None]},
+    ],
+)
+def test_a_draft_of_whatever_shape_can_be_opened_and_put_right(client, study, odd):
+    protocol_drafts.save_draft(study, odd, actor=None)
+    for name in ("questions", "publish_questions"):
+        assert client.get(page(name, study)).status_code == 200
+    assert client.get(page("question_file", study)).status_code == 200
+
+
+def test_numbers_that_are_none_and_characters_that_no_text_has_are_not_stored(client, study):
+    data = form(study)
+    data["questions.0.title.en"] = "a\x00b"
+    assert client.post(page("save_questions", study), data).status_code == 400
+    data = form(study, do="question:slider")
+    client.post(page("questions", study), data)
+    data = form(study)
+    for name in [name for name in data if name.endswith(".maximum")]:
+        data[name] = "1e999"
+    assert client.post(page("save_questions", study), data).json()["faults"]
