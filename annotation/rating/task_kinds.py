@@ -16,6 +16,7 @@ from annotation.errors import InvalidInput
 from annotation.models import GoldKey, Question, Study, Task, User
 from annotation.rating import overlap
 from annotation.studies import audit
+from annotation.studies.protocols import comparable_versions
 
 CHANGEABLE = {kind.name.lower(): kind for kind in (Task.Kind.REGULAR, Task.Kind.GOLD, Task.Kind.TRAINING)}
 _WITH_KEY = (Task.Kind.GOLD, Task.Kind.TRAINING)
@@ -27,6 +28,7 @@ WITH votes AS (
            sum(count(*)) OVER (PARTITION BY a.task_id, q.key) AS total
     FROM annotation_answer a JOIN annotation_question q ON q.id = a.question_id
     WHERE a.task_id = ANY(%(tasks)s) AND a.counted AND a.candidate_id IS NULL AND q.kind = ANY(%(kinds)s)
+      AND q.protocol_version_id = ANY(%(versions)s)
       AND coalesce(a.choice, a.value) IS NOT NULL
     GROUP BY a.task_id, q.key, a.choice, a.value
 )
@@ -52,7 +54,7 @@ def set_kind(study: Study, task_ids: Collection[int], *, kind: str, actor: User 
     overlap.lock_tasks(task_ids)
     tasks = Task.objects.filter(study=study, pk__in=task_ids, kind__in=CHANGEABLE.values())
     ids = list(tasks.exclude(kind=wanted).order_by("pk").values_list("pk", flat=True))
-    known = _give_keys(ids) if wanted in _WITH_KEY else set(ids)
+    known = _give_keys(study, ids) if wanted in _WITH_KEY else set(ids)
     changed = Task.objects.filter(pk__in=known).update(kind=wanted)
     outcome = KindOutcome(changed, len(task_ids) - len(ids), len(ids) - changed)
     audit.record(
@@ -61,11 +63,12 @@ def set_kind(study: Study, task_ids: Collection[int], *, kind: str, actor: User 
     return outcome
 
 
-def _give_keys(task_ids: Collection[int]) -> set[int]:
+def _give_keys(study: Study, task_ids: Collection[int]) -> set[int]:
     """The tasks that have an answer key now."""
     keyed = set(GoldKey.objects.filter(task_id__in=task_ids).values_list("task_id", flat=True))
     params: Mapping[str, Any] = {
         "tasks": [pk for pk in task_ids if pk not in keyed],
+        "versions": comparable_versions(study),
         "kinds": [Question.Kind.PREFERENCE, Question.Kind.RATING, Question.Kind.CORRECTNESS],
     }
     with connection.cursor() as cursor:

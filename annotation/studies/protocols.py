@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -152,7 +152,21 @@ def protocol_changes(study: Study, new: Protocol, *, since: Protocol | None = No
     """What another protocol would change in the study, against the one in force or `since`, with the reasons for which
     its data do not allow some of it."""
     old = since or load_protocol(study.protocol_version_id).spec
-    return changes.compare(old, new, tasks=study.tasks.exists(), judgments=has_answers(study))
+    answered = has_answers(study)
+    found = changes.compare(old, new, tasks=study.tasks.exists(), judgments=answered)
+    return [_checked_return(study, change, new) for change in found] if answered else found
+
+
+def _checked_return(study: Study, change: Change, new: Protocol) -> Change:
+    """A question that comes back under its key stands beside the answers that it had."""
+    question = new.question(change.key)
+    if question is None or (change.part, change.field, change.kind) != ("question", "", changes.Kind.ADDED):
+        return change
+    versions = study.protocol_versions.filter(questions__key=change.key).values_list("pk", flat=True)
+    before = (load_protocol(pk).spec.question(change.key) for pk in versions)
+    if all(spec is None or changes.is_same_scale(spec, question) for spec in before):
+        return change
+    return replace(change, since=changes.Since.JUDGMENTS, reason=changes.SCALE_DIFFERS)
 
 
 def has_answers(study: Study) -> bool:

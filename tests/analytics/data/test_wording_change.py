@@ -64,3 +64,19 @@ def test_every_door_to_the_answers_pools_the_versions_and_files_name_the_version
     assert sum(len(task["judgments"]) for task in task_records(study)) == 9
     rows = list(judgment_records(study))
     assert sorted({(row["protocol_version"]) for row in rows}) == [1, 2]
+
+
+def test_who_was_not_offered_an_option_has_not_left_it_out():
+    definition = copy.deepcopy(definition_of_preset("orca"))
+    flaws = {"key": "flaws", "kind": "choices", "title": "Flaws", "required": False, "min_choices": 0}
+    options = [{"key": key, "title": key} for key in ("noise", "hum")]
+    definition["questions"].append({**flaws, "options": options})
+    study = factories.StudyFactory(overlap=9)
+    protocols.publish_protocol(study, definition, actor=None)
+    more = copy.deepcopy(definition)
+    more["questions"][-1]["options"].append({"key": "hiss", "title": "hiss"})
+    protocols.publish_protocol(study, more, actor=None)
+    asked = {one.key: one for one in measured_questions(study)}
+    assert (asked["flaws:noise"].versions, asked["flaws:noise"].other_versions) == ((2, 3), ())
+    assert (asked["flaws:hiss"].versions, asked["flaws:hiss"].other_versions) == ((3,), (2,))
+    assert len(asked["flaws:hiss"].ids) == 1

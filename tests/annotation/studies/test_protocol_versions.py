@@ -7,10 +7,11 @@ import copy
 import pytest
 
 from annotation.errors import Conflict, InvalidInput
-from annotation.models import Judgment, Study, Task
+from annotation.models import Judgment, Question, Study, Task
 from annotation.protocols import definition_of_preset
 from annotation.rating import judgments, leases
 from annotation.rating.overlap import set_study_overlap
+from annotation.rating.stopping import question_ids
 from annotation.studies import protocol_drafts, protocols
 from tests import factories
 from tests.annotation.importing.answers import rating
@@ -112,3 +113,31 @@ def test_overlap_changes_for_tasks_that_are_there_and_not_below_what_they_have(s
     set_study_overlap(study, 5, actor=None)
     assert (lowered[1], overlaps()) == (7, [5, 7])
     assert lowered[0] in (1, 2)
+
+
+def test_a_question_comes_back_only_on_the_scale_of_the_answers_that_it_had(study):
+    def asking(*options: str) -> dict:
+        definition = reworded()
+        if options:
+            flaws = {"key": "flaws", "kind": "choice", "title": "Flaws", "required": False}
+            definition["questions"].append(
+                {**flaws, "options": [{"key": key, "title": key} for key in options]}
+            )
+        return definition
+
+    protocols.publish_protocol(study, asking("noise", "hum"), actor=None)
+    vote(study)
+    protocols.publish_protocol(study, asking(), actor=None)
+    with pytest.raises(InvalidInput) as refusal:
+        protocols.publish_protocol(study, asking("hum", "noise"), actor=None)
+    assert [problem.field for problem in refusal.value.problems] == ["questions[1]"]
+    assert protocols.publish_protocol(study, asking("noise", "hum", "hiss"), actor=None).number == 4
+
+
+def test_early_stopping_counts_votes_on_the_present_scale_only(study):
+    protocols.publish_protocol(study, rescaled(), actor=None)
+    protocols.publish_protocol(study, reworded(), actor=None)
+    study.refresh_from_db()
+    key = definition_of_preset("orca")["questions"][0]["key"]
+    rows = Question.objects.filter(pk__in=question_ids(study, key))
+    assert sorted(row.protocol_version.number for row in rows) == [1, 3]

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { isComplete, problemsOf, toAnswers, toValues } from "../../../static/js/rating/answers.js";
-import { exactClock, secondsOf } from "../../../static/js/rating/event_times.js";
+import { exactClock, secondsOf, timeWithin } from "../../../static/js/rating/event_times.js";
 import { isAsked, questionInstances } from "../../../static/js/rating/protocol.js";
 
 const OPTIONS = ["noise", "clipping", "silence"].map((key) => ({ key, title: key }));
@@ -70,4 +70,11 @@ test("times are read as they are written", () => {
   assert.deepEqual([0, 7.44, 59.96, 65].map(exactClock), ["0:00.0", "0:07.4", "1:00.0", "1:05.0"]);
   assert.deepEqual(["0:07.4", "65,25", "1:05", "12"].map(secondsOf), [7.4, 65.25, 65, 12]);
   assert.deepEqual(["", "soon", "1:75", "-3", "1:2:3"].map(secondsOf), [null, null, null, null, null]);
+});
+
+test("a mark at the end of a clip is not after it", () => {
+  assert.equal(timeWithin(5.06, 5.06), 5);
+  assert.equal(timeWithin(9, 5.1), 5.1);
+  assert.equal(timeWithin(-1, 5), 0);
+  assert.equal(timeWithin(2.34, 5.06), 2.3);
 });
