@@ -51,7 +51,8 @@ def test_it_scores_every_row():
 
 def test_whoever_requested_it_hears_of_its_end_by_mail():
     run = run_over(study_of(["a bell"]))
-    ScoringRun.objects.update(created_by=factories.UserFactory(email="ada@example.org", mails_jobs=True))
+    ada = factories.member(run.study, "researcher", email="ada@example.org", mails_jobs=True)
+    ScoringRun.objects.update(created_by=ada)
     worked(run)
     mail = Mail.objects.get()
     assert (mail.to, mail.subject) == ("ada@example.org", "Scoring run: finished")
