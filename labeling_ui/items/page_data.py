@@ -141,7 +141,8 @@ def build_item_page(readable: ReviewedItem, *, after: int) -> ItemPage:
     return ItemPage(
         item=item,
         texts=tuple(_texts(current, protocol)) if current else (),
-        extra=tuple((current.extra or {}).items()) if current else (),
+        # What an import brought beside the item's own fields may name the systems.
+        extra=tuple((current.extra or {}).items()) if current in known else (),
         versions=tuple(_versions(history.versions, item)),
         candidates=candidates,
         tasks=tuple(_task_sections(votes, numbers)),

@@ -13,6 +13,7 @@ from annotation.models import (
     Correction,
     Draft,
     Exclusion,
+    Item,
     ItemVersion,
     Judgment,
     Return,
@@ -115,6 +116,17 @@ def test_an_expert_who_has_not_judged_learns_nothing_but_the_rules_that_fired(cl
     assert "Disagreement" in page
     assert "is shown once you have judged it yourself" in page
     assert [words for words in (*SECRETS, "1.23", "system-1", "Judged", "correctness") if words in page] == []
+
+
+def test_what_an_import_brought_beside_is_not_for_who_has_yet_to_judge_blind(
+    client, flagged, expert, researcher
+):
+    version = ItemVersion.objects.create(
+        item=flagged.item, number=2, question="?", extra={"made_by": "Aria-1"}, content_sha256="2" * 64
+    )
+    Item.objects.filter(pk=flagged.item_id).update(current_version=version)
+    assert "Aria-1" not in page_of(client, expert, flagged.item)
+    assert "Aria-1" in page_of(client, researcher, flagged.item)
 
 
 def test_after_judging_blind_the_expert_sees_everything(client, flagged, expert):
