@@ -77,8 +77,8 @@ def _parameters() -> list[OpenApiParameter]:
 
 def _description(name: str, one: Filter) -> str:
     options = [value for value, _label, _stored in getattr(one, "options", ())]
-    known = f" One of {', '.join(options)}." if options else ""
-    return f"{one.label}: {name.rpartition('.')[2]}.{known}" if "." in name else f"{one.label}.{known}"
+    choices = f" One of {', '.join(options)}." if options else ""
+    return f"{one.label}: {name.rpartition('.')[2]}.{choices}" if "." in name else f"{one.label}.{choices}"
 
 
 _PAGE_PARAMETERS = [
@@ -95,7 +95,7 @@ def _query(request: Request, table: str) -> Query:
 
 
 def _strict_query(table: str, values: Mapping[str, Sequence[str]], *, beside: Sequence[str] = ()) -> Query:
-    """Refuses what no table knows: a misspelt filter would find everything."""
+    """Rejects unknown parameters: a misspelt filter would match every row."""
     query = Query.of(table, values)
     known = {*TABLES[table].names, *beside, "sort", "columns"}
     if unknown := [name for name in values if name not in known and not name.startswith("strata.")]:
@@ -109,11 +109,11 @@ class DataView(APIView):
         """Rows of a study's `items`, `tasks` or `judgments`, filtered and sorted as on the page of its data."""
         study = access.managed_study(request.user, slug)
         query = _query(request, table)
-        asked = DataPageIn.parsed(
+        paging = DataPageIn.parsed(
             {name: request.query_params[name] for name in _PAGING if name in request.query_params}
         )
         freshness = summaries.freshen(study)
-        page = Selection(study, query, study_facts(study)).page(**asked)
+        page = Selection(study, query, study_facts(study)).page(**paging)
         rows = load_rows(RowContext.of(study), query, page.ids, clips=False)
         body = {
             "results": [
@@ -145,7 +145,7 @@ class DataCountView(APIView):
 
 
 class ChangeIn(In):
-    """Some rows by `ids`, or everything that `filters` find; one of the two."""
+    """Some rows by `ids`, or all rows that match `filters`; one of the two."""
 
     action = serializers.CharField(
         max_length=20,
@@ -191,10 +191,10 @@ class DataChangeView(APIView):
         query = _strict_query(table, values.get("filters", {}))
         change = Change.of(table, values)
         summaries.freshen(study)
-        done = change_rows(study, query, change, ids=values.get("ids"), actor=request.user)
-        if isinstance(done, Job):
-            return Response({**Outcome().as_json(), "job": done.pk})
-        return Response({**done.as_json(), "job": None})
+        outcome = change_rows(study, query, change, ids=values.get("ids"), actor=request.user)
+        if isinstance(outcome, Job):
+            return Response({**Outcome().as_json(), "job": outcome.pk})
+        return Response({**outcome.as_json(), "job": None})
 
 
 def _path(request: Request, **cursor: str) -> str | None:

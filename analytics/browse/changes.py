@@ -1,4 +1,4 @@
-"""Bulk changes of what a table shows: of chosen rows at once, of everything that a filter finds by a job."""
+"""Bulk changes of rows of a table: of few rows at once, of all rows that match a filter by a job."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Outcome:
 def change_rows(
     study: Study, query: Query, change: Change, *, ids: Sequence[int] | None, actor: User
 ) -> Outcome | Job:
-    """Change these rows, or everything that the query finds (None): at once where they are few, else by a job."""
+    """Change these rows, or all rows that match the query (None): at once where they are few, else by a job."""
     if ids is not None and len(ids) <= MOST_AT_ONCE:
         chosen = Selection(study, Query(query.table), study_facts(study)).keep_matching(ids)
         return change_chunk(study, query.table, chosen, change, actor=actor)
@@ -115,10 +115,10 @@ def change_rows(
     query = replace(query, sort="", columns=())
     selection = Selection(study, query, study_facts(study))
     if ids is None:
-        # As a page finds them, in bounded time: what takes longer to find is a job's work, too.
-        found = selection.page(limit=MOST_AT_ONCE)
-        if not found.after:
-            return change_chunk(study, query.table, found.ids, change, actor=actor)
+        # As a page, so the search takes bounded time: a job does a longer one.
+        page = selection.page(limit=MOST_AT_ONCE)
+        if not page.after:
+            return change_chunk(study, query.table, page.ids, change, actor=actor)
     params = {"table": query.table, "filters": query.as_values(), "change": asdict(change), "ids": ids}
     return jobs.enqueue(JOB_KIND, study=study, params=params, actor=actor)
 
@@ -126,11 +126,11 @@ def change_rows(
 def run_change(running: jobs.RunningJob) -> dict[str, Any]:
     """The work of a job. A chunk is a transaction of its own: a job that is done again finds less to do."""
     study, params = running.job.study, running.job.params
-    assert study is not None  # `change_rows` gave it one
+    assert study is not None  # `change_rows` sets it
     query = Query.of(params["table"], params["filters"])
     selection = Selection(study, query, study_facts(study))
     change, outcome = Change(**params["change"]), Outcome()
-    # Named before the first is changed: what is changed may match no longer.
+    # All ids are read before the first change: a changed row may no longer match.
     ids = (
         params["ids"] if params["ids"] is not None else [pk for chunk in selection.all_ids() for pk in chunk]
     )
@@ -176,7 +176,7 @@ def _item_ids(table: str, ids: Sequence[int]) -> list[int]:
 
 
 def _exclude(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
-    found = exclusions.exclude_or_restore(
+    result = exclusions.exclude_or_restore(
         Judgment.objects.filter(pk__in=ids),
         study=study,
         action=Exclusion.Action(change.action),
@@ -185,12 +185,12 @@ def _exclude(study: Study, table: str, ids: Sequence[int], change: Change, actor
         actor=actor,
         subject="data",
     )
-    kept = Counter({"kept_out": found.kept_out}) if found.kept_out else Counter[str]()
-    return Outcome(found.changed, found.unchanged, kept)
+    reasons = Counter({"kept_out": result.kept_out}) if result.kept_out else Counter[str]()
+    return Outcome(result.changed, result.unchanged, reasons)
 
 
 def _review(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
-    """A case for each item that has none, beside whatever rules found: its task is the one that was chosen."""
+    """A case for each item that has none, in addition to the findings of rules: its task is the one that was chosen."""
     chosen = Task.objects.filter(pk__in=_task_ids(table, ids)) if table != "items" else Task.objects.none()
     tasks = dict(chosen.order_by("-pk").values_list("item_version_id", "pk"))
     items = Item.objects.filter(pk__in=_item_ids(table, ids), study=study, state=Item.State.ACTIVE)
@@ -211,20 +211,22 @@ def _review(study: Study, table: str, ids: Sequence[int], change: Change, actor:
 
 def _overlap(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
     """Never below what a task has, with what is on its way."""
-    wanted, chosen = change.overlap or 1, _task_ids(table, ids)
-    tasks = Task.objects.filter(pk__in=chosen, study=study).exclude(state=Task.State.WITHDRAWN)
+    target, task_ids = change.overlap or 1, _task_ids(table, ids)
+    tasks = Task.objects.filter(pk__in=task_ids, study=study).exclude(state=Task.State.WITHDRAWN)
     with transaction.atomic():
-        # Read under the locks: so many more than tasks have now, though somebody else changes them at this moment.
-        places = overlap.lock_tasks(list(tasks.values_list("pk", flat=True)))
-        more = {pk: wanted - now.overlap for pk, now in places.items() if now.overlap != wanted}
-        overlap.change_tasks_overlap(study, more, overlap=wanted, actor=actor)
-    return Outcome(len(more), len(chosen) - len(more))
+        # The present overlap is read under the locks: another request may be changing it.
+        places_by_task = overlap.lock_tasks(list(tasks.values_list("pk", flat=True)))
+        added = {
+            pk: target - places.overlap for pk, places in places_by_task.items() if places.overlap != target
+        }
+        overlap.change_tasks_overlap(study, added, overlap=target, actor=actor)
+    return Outcome(len(added), len(task_ids) - len(added))
 
 
 def _kind(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
-    found = task_kinds.set_kind(study, ids, kind=change.kind, actor=actor)
-    reasons = Counter({"without_key": found.without_key}) if found.without_key else Counter[str]()
-    return Outcome(found.changed, found.unchanged + found.without_key, reasons)
+    result = task_kinds.set_kind(study, ids, kind=change.kind, actor=actor)
+    reasons = Counter({"without_key": result.without_key}) if result.without_key else Counter[str]()
+    return Outcome(result.changed, result.unchanged + result.without_key, reasons)
 
 
 def _withdraw(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:

@@ -10,32 +10,18 @@ index. Texts are English; pages translate them.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from analytics.browse.facts import Facts
+from analytics.data.postgres import fetch_rows
 from annotation.errors import FieldProblem
 
 MAX_TEXT = 200
 _WORDS = re.compile(r"\w+")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the filters of one study choose from. `text_search`: "words" where they begin with what is typed, "parts"
-    where any part of a text is found (pg_trgm)."""
-
-    systems: Mapping[str, int]
-    strata: Mapping[str, Sequence[str]]
-    codes: Mapping[str, str]
-    # By key of each measured question: its title and ids.
-    questions: Mapping[str, tuple[str, Sequence[int]]]
-    # By digest: name, and its outputs' usual one.
-    scorers: Mapping[str, tuple[str, int]]
-    raters: Mapping[str, int]
-    skip_reasons: Sequence[str] = ()
-    text_search: str = "words"
 
 
 @dataclass(frozen=True)
@@ -57,7 +43,7 @@ Values = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(ABC):
     """`names`: the parameters that it reads from an address. `group`: under which heading the form has it."""
 
     key: str
@@ -73,8 +59,9 @@ class Filter:
     def names(self) -> tuple[str, ...]:
         return (self.key,)
 
+    @abstractmethod
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        raise NotImplementedError
+        """The conditions that the values request; adds a problem for each invalid value."""
 
     def _first(self, values: Values, name: str = "") -> str:
         return next((value for value in values.get(name or self.key, ()) if value), "")
@@ -94,13 +81,13 @@ class Choice(Filter):
         if unknown := [value for value in chosen if value not in stored]:
             known = ", ".join(stored)
             problems.append(FieldProblem(self.key, f"There is no “{unknown[0]}”; there are {known}."))
-        known_ones = [stored[value] for value in chosen if value in stored]
-        if not known_ones:
+        stored_values = [stored[value] for value in chosen if value in stored]
+        if not stored_values:
             return []
         if self.sql:
             sql = f"{self.sql} = ANY(%({self.key})s)"
-            return [Predicate(sql, task=self.task, params={self.key: known_ones})]
-        return [Predicate("(" + " OR ".join(known_ones) + ")", task=self.task)]
+            return [Predicate(sql, task=self.task, params={self.key: stored_values})]
+        return [Predicate("(" + " OR ".join(stored_values) + ")", task=self.task)]
 
 
 @dataclass(frozen=True)
@@ -113,11 +100,13 @@ class Among(Filter):
     kind = "choice"
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        offered = getattr(facts, self.source)
+        ids_by_name = getattr(facts, self.source)
         chosen = [value for value in values.get(self.key, ()) if value]
-        if unknown := [value for value in chosen if value not in offered]:
+        if unknown := [value for value in chosen if value not in ids_by_name]:
             problems.append(FieldProblem(self.key, f"This study has no “{unknown[0]}”."))
-        ids = [offered[value] if self.type == "bigint" else value for value in chosen if value in offered]
+        ids = [
+            ids_by_name[value] if self.type == "bigint" else value for value in chosen if value in ids_by_name
+        ]
         if not ids:
             return []
         return [Predicate(self.sql, task=self.task, params={self.key: ids})]
@@ -155,7 +144,7 @@ class Range(Filter):
         return (f"{self.key}.min", f"{self.key}.max")
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        found = []
+        predicates = []
         for name, sign in zip(self.names, (">=", "<="), strict=True):
             text = self._first(values, name)
             if not text:
@@ -165,8 +154,10 @@ class Range(Filter):
                 problems.append(FieldProblem(name, f"“{text[:20]}” is no number. Write one such as 0.5."))
                 continue
             param = name.replace(".", "_")
-            found.append(Predicate(f"{self.sql} {sign} %({param})s", task=self.task, params={param: number}))
-        return found
+            predicates.append(
+                Predicate(f"{self.sql} {sign} %({param})s", task=self.task, params={param: number})
+            )
+        return predicates
 
 
 @dataclass(frozen=True)
@@ -180,7 +171,7 @@ class Days(Filter):
         return (f"{self.key}.from", f"{self.key}.to")
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        found = []
+        predicates = []
         for name, sign, later in zip(self.names, (">=", "<"), (0, 1), strict=True):
             text = self._first(values, name)
             if not text:
@@ -192,8 +183,10 @@ class Days(Filter):
                 problems.append(FieldProblem(name, f"“{text[:20]}” is no day. Write one such as 2026-03-31."))
                 continue
             param = name.replace(".", "_")
-            found.append(Predicate(f"{self.sql} {sign} %({param})s", task=self.task, params={param: moment}))
-        return found
+            predicates.append(
+                Predicate(f"{self.sql} {sign} %({param})s", task=self.task, params={param: moment})
+            )
+        return predicates
 
 
 @dataclass(frozen=True)
@@ -232,8 +225,8 @@ _COMMENT_WORDS = (
 )
 
 
-def _searched(key: str, text: str, problems: Problems) -> list[str]:
-    """The words of what somebody typed. A text without any is refused: it would find everything."""
+def _search_words(key: str, text: str, problems: Problems) -> list[str]:
+    """The words of a search text. A text without words is rejected: it would match every row."""
     words = _WORDS.findall(text[:MAX_TEXT].lower())
     if len(text) > MAX_TEXT:
         problems.append(FieldProblem(key, f"Search for at most {MAX_TEXT} characters."))
@@ -248,7 +241,7 @@ class ItemText(Filter):
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
         text = self._first(values)
-        words = _searched(self.key, text, problems)
+        words = _search_words(self.key, text, problems)
         if not words:
             return []
         if facts.text_search == "parts" and all(len(word) >= 3 for word in words):
@@ -262,7 +255,7 @@ class CommentText(Filter):
     kind = "text"
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        words = _searched(self.key, self._first(values), problems)
+        words = _search_words(self.key, self._first(values), problems)
         return [Predicate(_COMMENT_WORDS, params={"comment": prefix_query(words)})] if words else []
 
 
@@ -330,18 +323,16 @@ class ScoreRange(Filter):
 
 
 def _outputs(scorer_id: int) -> list[str]:
-    """What a scorer has given; there are few, each found in the index."""
-    from analytics.data.postgres import fetch_rows
-
-    found: list[str] = []
+    """The names of a scorer's outputs, by one index lookup each: there are few."""
+    outputs: list[str] = []
     while True:
         rows = fetch_rows(
             "SELECT min(output) FROM scoring_score WHERE scorer_id = %(scorer)s AND output > %(last)s",
-            scorer=scorer_id, last=found[-1] if found else "",
+            scorer=scorer_id, last=outputs[-1] if outputs else "",
         )  # fmt: skip
-        if rows[0][0] is None or len(found) > 40:
-            return found
-        found.append(rows[0][0])
+        if rows[0][0] is None or len(outputs) > 40:
+            return outputs
+        outputs.append(rows[0][0])
 
 
 _ANSWERED = """
@@ -402,8 +393,8 @@ def read_number(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: how it is shown. `value`: its SQL, or empty where it is made of other rows. `sort`: SQL in the order of
-    an index. `shown`: whether a reader who has not chosen columns sees it."""
+    """`kind`: how it is shown. `value`: its SQL, or empty where computed from other rows. `sort`: SQL in the order
+    of an index. `shown`: whether a reader who has not chosen columns sees it."""
 
     key: str
     label: str

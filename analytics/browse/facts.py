@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db import connection
 
-from analytics.browse.columns import Facts
 from analytics.data.questions import measured_questions
 from analytics.overview.scorers import study_parts
 from annotation.models import Rater, Study, System
@@ -15,6 +16,48 @@ from scoring.models import Scorer, ScoringRun
 
 # A list of more raters is typed, not chosen.
 MOST_RATERS = 500
+
+
+class RatersByPseudonym:
+    """Ids of a study's raters, each looked up by pseudonym when it is needed: a study may have many."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __getitem__(self, name: str) -> int:
+        rater_id = self.find(name)
+        if rater_id is None:
+            raise KeyError(name)
+        return rater_id
+
+    def find(self, name: str) -> int | None:
+        rater = Rater.objects.filter(study=self.study, pseudonym=name).values_list("pk", flat=True)
+        return rater.first()
+
+    def choices(self) -> list[str]:
+        """Pseudonyms of raters with judgments, for a list to choose from."""
+        raters = Rater.objects.filter(study=self.study, last_judgment_at__isnull=False)
+        return list(raters.order_by("pseudonym").values_list("pseudonym", flat=True)[:MOST_RATERS])
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the filters of one study choose from. `text_search`: "words" where they begin with what is typed, "parts"
+    where any part of a text matches (pg_trgm)."""
+
+    systems: Mapping[str, int]
+    strata: Mapping[str, Sequence[str]]
+    codes: Mapping[str, str]
+    # By key of each measured question: its title and ids.
+    questions: Mapping[str, tuple[str, Sequence[int]]]
+    # By digest: name, and its outputs' usual one.
+    scorers: Mapping[str, tuple[str, int]]
+    raters: RatersByPseudonym
+    skip_reasons: Sequence[str] = ()
+    text_search: str = "words"
 
 
 def study_facts(study: Study, *, language: str = "en") -> Facts:
@@ -35,34 +78,9 @@ def study_facts(study: Study, *, language: str = "en") -> Facts:
             for question in measured_questions(study, language=language)
         },
         scorers={one.digest: (str(one), one.pk) for one in scorers.distinct().order_by("-pk")},
-        raters=_Raters(study),
+        raters=RatersByPseudonym(study),
         text_search=text_search(),
     )
-
-
-class _Raters(dict[str, int]):
-    """Every rater is known by pseudonym; the list of them is read when it is looked at."""
-
-    def __init__(self, study: Study) -> None:
-        super().__init__()
-        self.study = study
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.find(name) is not None
-
-    def __getitem__(self, name: str) -> int:
-        found = self.find(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def find(self, name: str) -> int | None:
-        rater = Rater.objects.filter(study=self.study, pseudonym=name).values_list("pk", flat=True)
-        return rater.first()
-
-    def offered(self) -> list[str]:
-        raters = Rater.objects.filter(study=self.study, last_judgment_at__isnull=False)
-        return list(raters.order_by("pseudonym").values_list("pseudonym", flat=True)[:MOST_RATERS])
 
 
 def text_search() -> str:

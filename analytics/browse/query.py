@@ -1,10 +1,10 @@
-"""Queries of the tables of a study's data: what somebody asks for, a page of it, how many rows there are.
+"""Queries of the tables of a study's data: filters, sorting, one page of rows, and counts.
 
 A page is found in the order of an index, from where the reader is. Where few rows match, that order would be walked to
 its end, so a page looks at a stretch of it first; then, if the planner says that the matching rows are found at a
 bounded cost (by another index, or by one scan of the narrow summaries), it finds those and sorts them; and otherwise it
-goes on through the order until its time is up, and says how far it came. No filter, however rare what it finds, takes
-longer than that.
+goes on through the order until its time is up, and marks the page as partial. No filter takes longer than that,
+however few rows match.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
-from analytics.browse.columns import Column, Facts, Predicate, Problems, Table
+from analytics.browse.columns import Column, Predicate, Problems, Table
+from analytics.browse.facts import Facts
 from analytics.browse.tables import TABLES
 from analytics.data.postgres import fetch_rows
 from annotation.errors import FieldProblem, InvalidInput, NotFound
@@ -29,12 +30,12 @@ PAGE_SIZE = 50
 MAX_PAGE_SIZE = 200
 # Counts are exact up to here.
 COUNT_LIMIT = 10_000
-# Rows of the order that a page looks at before it looks for another way.
+# Rows of the order that a page scans before it tries another plan.
 FIRST_STRETCH = 4_000
 LAST_STRETCH = 64_000
 # Rows that are looked at to count, where finding all that match would take too long.
 COUNT_STRETCH = 16_000
-# What the planner may think that finding all matching rows costs, in its own units: a scan of a million summaries.
+# The highest cost that the planner may estimate for all matching rows, in its units: a scan of a million summaries.
 MAX_COST = 120_000.0
 # Seconds after which a page is shown as far as it is.
 TIME_LIMIT = 0.2
@@ -48,7 +49,7 @@ Cursor = tuple[Any, int]
 
 @dataclass(frozen=True)
 class Query:
-    """What somebody asks of a table. `filters`: values by parameter, as they stand in an address. `sort`: a column,
+    """A request for rows of a table. `filters`: values by parameter, as they stand in an address. `sort`: a column,
     with a minus for the greatest first; empty for the order of import (judgments: the newest first). `columns`: those
     shown, in the table's order; empty for the usual ones."""
 
@@ -59,18 +60,18 @@ class Query:
 
     @classmethod
     def of(cls, table: str, values: Mapping[str, Sequence[str]]) -> Query:
-        """From the values of an address or of a saved view; other names are left to whoever else reads them."""
+        """From the values of an address or of a saved view; other names are ignored."""
         if table not in TABLES:
             raise NotFound
         names = TABLES[table].names
         filters = {
-            name: tuple(text for one in given if (text := str(one).replace("\x00", "").strip()))
-            for name, given in values.items()
+            name: tuple(text for one in texts if (text := str(one).replace("\x00", "").strip()))
+            for name, texts in values.items()
             if name in names or name.startswith("strata.")
         }
         sort = next(iter(values.get("sort", ())), "")
-        columns = tuple(one for given in values.get("columns", ()) for one in given.split(",") if one)
-        return cls(table, {name: given for name, given in filters.items() if given}, sort, columns)
+        columns = tuple(one for text in values.get("columns", ()) for one in text.split(",") if one)
+        return cls(table, {name: texts for name, texts in filters.items() if texts}, sort, columns)
 
     @property
     def shape(self) -> Table:
@@ -81,8 +82,8 @@ class Query:
         return bool(self.filters)
 
     def as_values(self) -> dict[str, list[str]]:
-        """As an address holds it: only what was chosen."""
-        values = {name: list(given) for name, given in self.filters.items()}
+        """As an address holds it, without defaults."""
+        values = {name: list(texts) for name, texts in self.filters.items()}
         if self.sort and self.sort != self.shape.default_sort:
             values["sort"] = [self.sort]
         if self.columns:
@@ -154,7 +155,7 @@ class Selection:
     """The rows of one study that a query is about."""
 
     def __init__(self, study: Study, query: Query, facts: Facts) -> None:
-        """Raises InvalidInput that names what cannot be asked so."""
+        """Raises InvalidInput that lists the invalid filters, sort and columns."""
         self.study, self.query, self.table = study, query, query.shape
         problems: Problems = []
         self.predicates = [
@@ -177,29 +178,29 @@ class Selection:
             self.hidden = []
 
     def _sorting(self, problems: Problems) -> _Sorting:
-        asked = self.query.sort or self.table.default_sort
-        column = self.table.column(asked.removeprefix("-")) if asked else None
-        if asked and (column is None or not column.sort):
+        requested_sort = self.query.sort or self.table.default_sort
+        column = self.table.column(requested_sort.removeprefix("-")) if requested_sort else None
+        if requested_sort and (column is None or not column.sort):
             known = ", ".join(one.key for one in self.table.columns if one.sort)
             problems.append(
                 FieldProblem("sort", f"Sort by one of {known}, with a minus for the greatest first.")
             )
         if column is None or not column.sort:
             return _Sorting(self.table.key, "bigint", False, self.table.key)
-        return _Sorting(column.sort, _SORT_TYPES[column.kind], asked.startswith("-"), self.table.key)
+        return _Sorting(column.sort, _SORT_TYPES[column.kind], requested_sort.startswith("-"), self.table.key)
 
     # ── SQL ──
 
     @property
-    def _everything(self) -> list[Predicate]:
+    def _all_predicates(self) -> list[Predicate]:
         return [*self.predicates, *self.hidden]
 
     def _rows_sql(self, select: str, *conditions: str) -> str:
-        """All that match, by whatever index finds them."""
+        """All rows that match, by any index."""
         joins = ""
-        if self.table.is_judgments and any(one.task for one in self._everything):
+        if self.table.is_judgments and any(one.task for one in self._all_predicates):
             joins = " JOIN analytics_tasksummary s ON s.task_id = j.task_id"
-        where = [self.table.scope, *conditions, *(one.as_rows for one in self._everything)]
+        where = [self.table.scope, *conditions, *(one.as_rows for one in self._all_predicates)]
         return f"SELECT {select} FROM {self.table.source}{joins} WHERE {' AND '.join(where)}"
 
     def _stretch_sql(self, sorting: _Sorting, after: str, *, select: str = "") -> str:
@@ -210,9 +211,9 @@ class Selection:
             f" ORDER BY {sorting.order} LIMIT %(stretch)s"
         )
         joins = ""
-        if self.table.is_judgments and any(one.task for one in self._everything):
+        if self.table.is_judgments and any(one.task for one in self._all_predicates):
             joins = " CROSS JOIN LATERAL (SELECT * FROM analytics_tasksummary x WHERE x.task_id = j.task_id OFFSET 0) s"
-        conditions = " AND ".join(one.row for one in self._everything) or "true"
+        conditions = " AND ".join(one.row for one in self._all_predicates) or "true"
         chosen = select or f"{self.table.key}, ({sorting.sql})::text"
         return f"SELECT {chosen} FROM ({inner}) {alias}{joins} WHERE {conditions}"
 
@@ -239,27 +240,27 @@ class Selection:
         self, sorting: _Sorting, start: Cursor | None, most: int
     ) -> tuple[list[tuple[int, str]], bool, str]:
         began = time.monotonic()
-        found: list[tuple[int, str]] = []
-        stretch = FIRST_STRETCH if self._everything else most
-        asked_planner = False
+        rows: list[tuple[int, str]] = []
+        stretch = FIRST_STRETCH if self._all_predicates else most
+        planner_tried = False
         while True:
             condition, params = sorting.after(start)
             sql = self._stretch_sql(sorting, condition) + f" ORDER BY {sorting.order} LIMIT %(most)s"
-            values = self.params | params | {"stretch": stretch, "most": most - len(found)}
-            found += self._fetch(sql, values)
-            if len(found) >= most:
-                return found, False, ""
+            values = self.params | params | {"stretch": stretch, "most": most - len(rows)}
+            rows += self._fetch(sql, values)
+            if len(rows) >= most:
+                return rows, False, ""
             end = self._stretch_end(sorting, condition, params, stretch)
             if end is None:
-                return found, False, ""
-            if not asked_planner:
-                asked_planner = True
-                rows = self._find_all(sorting, end, most - len(found))
-                if rows is not None:
-                    return found + rows, False, ""
+                return rows, False, ""
+            if not planner_tried:
+                planner_tried = True
+                rest = self._find_all(sorting, end, most - len(rows))
+                if rest is not None:
+                    return rows + rest, False, ""
             start = end
             if time.monotonic() - began > TIME_LIMIT:
-                return found, True, _write_cursor((end[1], end[0]))
+                return rows, True, _write_cursor((end[1], end[0]))
             stretch = min(LAST_STRETCH, stretch * 4)
 
     def _stretch_end(
@@ -299,8 +300,8 @@ class Selection:
             self.params | {"stretch": COUNT_STRETCH, "most": limit},
         )
         n = int(rows[0][0])
-        there_is_more = self._stretch_end(self.sorting, "true", {}, COUNT_STRETCH) is not None
-        return Total(min(n, COUNT_LIMIT), more=there_is_more or n > COUNT_LIMIT)
+        has_more = self._stretch_end(self.sorting, "true", {}, COUNT_STRETCH) is not None
+        return Total(min(n, COUNT_LIMIT), more=has_more or n > COUNT_LIMIT)
 
     def all_ids(self, *, chunk: int = 2_000) -> Iterator[list[int]]:
         """Every row that matches, in order, a chunk at a time; each chunk by a statement of its own."""
@@ -322,7 +323,7 @@ class Selection:
             start = (rows[-1][1], rows[-1][0])
 
     def _all_ids_at_once(self, chunk: int) -> Iterator[list[int]]:
-        """What these are sorted by moves with every vote: between two statements a row would be lost or doubled."""
+        """These sort values change with every vote: between two statements a row would be lost or doubled."""
         sql = f"{self._rows_sql(self.table.key)} ORDER BY {self.sorting.order}"
         ids = [pk for (pk,) in self._fetch(sql, self.params)]
         for first in range(0, len(ids), chunk):
@@ -339,7 +340,7 @@ class Selection:
         return fetch_rows(sql, **params)
 
     def _fetch_bounded(self, sql: str, params: Mapping[str, Any]) -> list[Any] | None:
-        """None where the planner thinks it too dear, or is wrong."""
+        """None where the planner estimates too high a cost, or the statement times out."""
         plan = fetch_rows(f"EXPLAIN (FORMAT JSON) {sql}", **params)[0][0]
         plan = json.loads(plan) if isinstance(plan, str) else plan
         if plan[0]["Plan"]["Total Cost"] > MAX_COST:

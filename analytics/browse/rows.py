@@ -48,7 +48,7 @@ class DataRow:
     name: str
     values: Mapping[str, Any]
     clips: tuple[RowClip, ...] = ()
-    wanted: int = 0
+    n_wanted: int = 0
     judgment: ReadableJudgment | None = None
 
 
@@ -69,28 +69,29 @@ class RowContext:
 def load_rows(context: RowContext, query: Query, ids: Sequence[int], *, clips: bool = True) -> list[DataRow]:
     """The rows with these ids, in their order; of those that are gone, none. `clips`: with what each plays."""
     table, columns = query.shape, query.shown_columns
-    found = _values(context, table, columns, ids)
-    made = {column.key: made for column in columns if (made := _made(context, table, column, found))}
-    heard = _clips(table, found) if clips and any(one.kind == "clips" for one in columns) else {}
+    cells = _cells(context, table, columns, ids)
+    computed = {column.key: by_id for column in columns if (by_id := _scores(table, column, cells))}
+    clips_by_row = _clips(table, cells) if clips and any(one.kind == "clips" for one in columns) else {}
     judgments = _readable(columns, ids) if table.is_judgments else {}
     rows = []
     for pk in ids:
-        if pk not in found:
+        if pk not in cells:
             continue
-        item, task, name, wanted, *values = found[pk]
+        item, task, name, n_wanted, *values = cells[pk]
         plain = {
             column.key: _plain(column, value)
             for column, value in zip([one for one in columns if one.value], values, strict=True)
         }
-        for key, by_id in made.items():
+        for key, by_id in computed.items():
             plain[key] = by_id.get(pk)
         if pk in judgments:
-            plain |= _told(columns, judgments[pk])
-        rows.append(DataRow(pk, item, task, name, plain, heard.get(pk, ()), wanted or 0, judgments.get(pk)))
+            plain |= _judgment_values(columns, judgments[pk])
+        played = clips_by_row.get(pk, ())
+        rows.append(DataRow(pk, item, task, name, plain, played, n_wanted or 0, judgments.get(pk)))
     return rows
 
 
-def _values(
+def _cells(
     context: RowContext, table: Table, columns: Sequence[Column], ids: Sequence[int]
 ) -> dict[int, Sequence[Any]]:
     own = {
@@ -123,14 +124,14 @@ def _json(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
-def _told(columns: Iterable[Column], judgment: ReadableJudgment) -> dict[str, Any]:
+def _judgment_values(columns: Iterable[Column], judgment: ReadableJudgment) -> dict[str, Any]:
     kinds = {column.kind: column.key for column in columns}
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if key := kinds.get("answer"):
-        told[key] = [answer.sentence for answer in judgment.answers]
+        values[key] = [answer.sentence for answer in judgment.answers]
     if key := kinds.get("heard"):
-        told[key] = [f"{heard.system or heard.title}: {heard.amount}" for heard in judgment.heard]
-    return told
+        values[key] = [f"{clip.system or clip.title}: {clip.amount}" for clip in judgment.heard]
+    return values
 
 
 def _readable(columns: Iterable[Column], ids: Sequence[int]) -> dict[int, ReadableJudgment]:
@@ -140,7 +141,7 @@ def _readable(columns: Iterable[Column], ids: Sequence[int]) -> dict[int, Readab
     return {one.judgment.pk: one for one in readable.readable_judgments(list(judgments))}
 
 
-# ── What rows play, and what models said of it ───────────────────────────────
+# ── Clips of rows, and scores of their candidates ────────────────────────────
 
 # The letter of a candidate is its place among all of the row's, with a clip or without: the player's names are these.
 _CANDIDATES_OF_TASKS = """
@@ -174,9 +175,9 @@ ORDER BY c.scorer_id DESC, c.output
 """
 
 
-def _owners(table: Table, found: Mapping[int, Sequence[Any]]) -> dict[int, int]:
+def _owners(table: Table, cells: Mapping[int, Sequence[Any]]) -> dict[int, int]:
     """By row: the item or the task whose candidates it shows."""
-    return {pk: row[0] if table is ITEMS else row[1] for pk, row in found.items() if row[0]}
+    return {pk: row[0] if table is ITEMS else row[1] for pk, row in cells.items() if row[0]}
 
 
 def _candidates(table: Table, owners: Iterable[int]) -> dict[int, list[tuple[int, str, bool, float, int]]]:
@@ -187,8 +188,8 @@ def _candidates(table: Table, owners: Iterable[int]) -> dict[int, list[tuple[int
     return by_owner
 
 
-def _clips(table: Table, found: Mapping[int, Sequence[Any]]) -> dict[int, tuple[RowClip, ...]]:
-    owners = _owners(table, found)
+def _clips(table: Table, cells: Mapping[int, Sequence[Any]]) -> dict[int, tuple[RowClip, ...]]:
+    owners = _owners(table, cells)
     sql = _OWN_CLIPS_OF_ITEMS if table is ITEMS else _OWN_CLIPS_OF_TASKS
     clips: dict[int, list[RowClip]] = defaultdict(list)
     for owner, *seconds in fetch_rows(sql, of=sorted(set(owners.values()))):
@@ -207,12 +208,10 @@ def player_name(number: int) -> str:
     return ALPHABET[number].lower() if number < len(ALPHABET) else f"c{number}"
 
 
-def _made(
-    context: RowContext, table: Table, column: Column, found: Mapping[int, Sequence[Any]]
-) -> dict[int, Any] | None:
+def _scores(table: Table, column: Column, cells: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
     if column.kind != "scores" or table is JUDGMENTS:
         return None
-    owners = _owners(table, found)
+    owners = _owners(table, cells)
     candidates = _candidates(table, owners.values())
     ids = [one[-1] for rows in candidates.values() for one in rows]
     scores: dict[int, dict[str, float]] = defaultdict(dict)

@@ -32,7 +32,7 @@ CHUNK = 5000
 # Up to so many changed tasks a page brings the summaries up to date itself, and so many of a study that has none yet.
 INLINE_TASKS = 200
 INLINE_FIRST_TASKS = 1500
-# What leaves no trace that a sweep could follow is seen by then.
+# Changes that no sweep source records are picked up after this time.
 WHOLE_EVERY = timedelta(hours=24)
 
 _TASKS_OF_ITEMS = (
@@ -124,17 +124,17 @@ def freshen(study: Study) -> Freshness:
 
 
 def _freshen_now(study: Study, swept_at: datetime | None) -> Freshness:
-    """Where another process is at it, the summaries are as they were."""
+    """Where another process is refreshing, the summaries stay as they are."""
     return Freshness(timezone.now()) if refresh(study.pk) else Freshness(swept_at, working=True)
 
 
 def refresh_tasks(study: Study, task_ids: Collection[int]) -> None:
-    """Make the summaries of these tasks and of their items anew: of what was changed just now."""
-    maker = _Maker(study)
+    """Recompute the summaries of these tasks and of their items, right after they changed."""
+    writer = _SummaryWriter(study)
     ids = sorted(task_ids)
     for start in range(0, len(ids), CHUNK):
         with transaction.atomic():
-            maker.make(ids[start : start + CHUNK])
+            writer.write(ids[start : start + CHUNK])
 
 
 def refresh_items(study: Study, item_ids: Collection[int]) -> None:
@@ -147,7 +147,7 @@ def refresh_items(study: Study, item_ids: Collection[int]) -> None:
 
 
 def refresh(study_id: int, *, on_progress: Callable[[int, int], None] = lambda done, total: None) -> bool:
-    """Follow a study's data; False where another process is at it."""
+    """Follow a study's data; False where another process is refreshing it."""
     with session_lock(LockKey.SUMMARIES * 10**6 + study_id) as alone:
         if not alone:
             return False
@@ -177,12 +177,12 @@ ORDER BY s.id
 
 
 def studies_due() -> list[int]:
-    """Studies whose data somebody has looked at and whose summaries are behind."""
+    """Studies that have summaries, and data newer than these."""
     return [pk for (pk,) in fetch_rows(_DUE)]
 
 
 def forget(study: Study) -> None:
-    """Have all of a study's summaries made anew."""
+    """Mark the summaries of a study as stale: the next refresh recomputes all of them."""
     SummarySweep.objects.filter(study=study).update(swept_at=None)
 
 
@@ -211,7 +211,7 @@ def _needs_whole(study: Study, mark: SummarySweep) -> bool:
 
 
 def _changed_tasks(study: Study, mark: SummarySweep, *, most: int | None = None) -> set[int] | None:
-    """The tasks that something new is about; None where there are more than `most`."""
+    """The tasks that have changed since the mark; None where there are more than `most`."""
     changed: set[int] = set()
     limit = "" if most is None else f" LIMIT {most + 1}"
     for name, source in SOURCES.items():
@@ -224,7 +224,7 @@ def _changed_tasks(study: Study, mark: SummarySweep, *, most: int | None = None)
 
 
 def _refresh_all(study: Study, on_progress: Callable[[int, int], None]) -> None:
-    maker, last = _Maker(study), 0
+    writer, last = _SummaryWriter(study), 0
     done, total = 0, max(study.n_tasks, 1)
     while True:
         rows = fetch_rows(
@@ -234,7 +234,7 @@ def _refresh_all(study: Study, on_progress: Callable[[int, int], None]) -> None:
         if not rows:
             break
         with transaction.atomic():
-            maker.make([pk for (pk,) in rows])
+            writer.write([pk for (pk,) in rows])
         last, done = rows[-1][0], done + len(rows)
         on_progress(done, max(total, done))
     _write_items_without_tasks(study)
@@ -246,7 +246,7 @@ def _refresh_all(study: Study, on_progress: Callable[[int, int], None]) -> None:
 
 # Judgments, answers and skips of a chunk of tasks, each read once by its index on the task.
 _TASKS = f"""
-WITH chunk AS (SELECT unnest(%(tasks)s::bigint[]) AS id), said AS (
+WITH chunk AS (SELECT unnest(%(tasks)s::bigint[]) AS id), chunk_judgments AS (
     SELECT j.task_id, {counted.COUNTED} AS counts, j.effective AND j.excluded AND {counted.NOT_EXPERT} AS excluded,
            j.comment <> '' AS commented, j.codes, j.submitted_at
     FROM annotation_judgment j JOIN chunk ON chunk.id = j.task_id
@@ -254,10 +254,10 @@ WITH chunk AS (SELECT unnest(%(tasks)s::bigint[]) AS id), said AS (
     SELECT task_id, count(*) FILTER (WHERE counts) AS n, count(*) FILTER (WHERE excluded) AS n_excluded,
            count(*) FILTER (WHERE counts AND commented) AS n_comments,
            max(submitted_at) FILTER (WHERE counts) AS last_at
-    FROM said GROUP BY task_id
+    FROM chunk_judgments GROUP BY task_id
 ), coded AS (
     SELECT task_id, array_agg(DISTINCT code ORDER BY code) AS codes
-    FROM said CROSS JOIN LATERAL unnest(said.codes) AS code WHERE counts GROUP BY task_id
+    FROM chunk_judgments CROSS JOIN LATERAL unnest(chunk_judgments.codes) AS code WHERE counts GROUP BY task_id
 ), skipped AS (
     SELECT a.task_id, count(*) AS n FROM annotation_assignment a JOIN chunk ON chunk.id = a.task_id
     WHERE a.state = {Assignment.State.SKIPPED:d} GROUP BY a.task_id
@@ -265,13 +265,13 @@ WITH chunk AS (SELECT unnest(%(tasks)s::bigint[]) AS id), said AS (
     SELECT k.task_id, array_agg(DISTINCT c.system_id ORDER BY c.system_id) AS systems
     FROM annotation_taskcandidate k JOIN chunk ON chunk.id = k.task_id
     JOIN annotation_candidate c ON c.id = k.candidate_id GROUP BY k.task_id
-), asked AS (
+), question AS (
     SELECT * FROM unnest(%(questions)s::bigint[], %(nominal)s::bool[], %(widths)s::float8[], %(first)s::bool[])
         AS q (id, nominal, width, first)
 ), answered AS (
-    SELECT a.task_id, a.candidate_id, a.question_id, asked.nominal, asked.width, asked.first, a.choice,
+    SELECT a.task_id, a.candidate_id, a.question_id, question.nominal, question.width, question.first, a.choice,
            coalesce(a.choice, a.value) AS value
-    FROM annotation_answer a JOIN chunk ON chunk.id = a.task_id JOIN asked ON asked.id = a.question_id
+    FROM annotation_answer a JOIN chunk ON chunk.id = a.task_id JOIN question ON question.id = a.question_id
     WHERE a.counted AND coalesce(a.choice, a.value) IS NOT NULL
 ), nominal AS (
     SELECT task_id, 1 - (sum(n * n) - sum(n)) / nullif(sum(n) * (sum(n) - 1), 0)::float8 AS disagreement
@@ -380,8 +380,8 @@ DELETE FROM analytics_{table}summary s WHERE s.study_id = %(study)s
 """
 
 
-class _Maker:
-    """Makes summaries of one study: its questions and its scorer are looked up once."""
+class _SummaryWriter:
+    """Writes summaries of one study: its questions and its scorer are looked up once."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -390,8 +390,8 @@ class _Maker:
         self.questions = {pk: question for question in questions for pk in question.ids}
         self.predictor = _predictor(study)
 
-    def make(self, task_ids: Sequence[int]) -> None:
-        """One process at a time: who waits reads what was said until then, and writes nothing older over it."""
+    def write(self, task_ids: Sequence[int]) -> None:
+        """One process at a time: a process that waited reads the newest judgments, and overwrites no newer summary."""
         transaction_lock(LockKey.SUMMARIES, self.study.pk)
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")

@@ -132,8 +132,8 @@ def _other_data(study: Study) -> list[Any]:
     parts.append(asdict(counted_judgments.material_counts(study)))
     origins = asdict(counted_judgments.vote_origins(study))
     parts += [origins] if any(origins.values()) else []
-    asked = Question.objects.filter(protocol_version__study=study, kind__in=("events", "text"))
-    for rows in (*_BESIDES, *([_OPEN_ANSWERS] if asked.exists() else [])):
+    open_questions = Question.objects.filter(protocol_version__study=study, kind__in=("events", "text"))
+    for rows in (*_BESIDES, *([_OPEN_ANSWERS] if open_questions.exists() else [])):
         parts += [
             [str(part) for part in row]
             for row in postgres.fetch_rows(_SUMMED.format(rows=rows), study=study.pk)

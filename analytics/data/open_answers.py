@@ -12,9 +12,9 @@ from annotation.protocols import QuestionSpec
 from annotation.rating import counted
 from annotation.studies.protocols import load_protocol
 
-# A text that nobody may tie to a rater by its place is in the order of the items.
+# In the order of items: the place of a text must not reveal its rater.
 _ANSWERS = f"""
-SELECT i.external_id, s.name, a.task_id, coalesce(a.candidate_id, 0), r.pseudonym, {{what}}
+SELECT i.external_id, s.name, a.task_id, coalesce(a.candidate_id, 0), r.pseudonym, {{content}}
 FROM annotation_answer a
 JOIN annotation_judgment j ON j.id = a.judgment_id AND {counted.NOT_EXPERT}
 JOIN annotation_task t ON t.id = a.task_id AND t.kind = {Task.Kind.REGULAR:d}
@@ -25,7 +25,7 @@ LEFT JOIN annotation_taskcandidate k ON k.task_id = t.id AND k.slot = 0
     AND NOT EXISTS (SELECT FROM annotation_taskcandidate o WHERE o.task_id = t.id AND o.slot = 1)
 LEFT JOIN annotation_candidate c ON c.id = coalesce(a.candidate_id, k.candidate_id)
 LEFT JOIN annotation_system s ON s.id = c.system_id
-WHERE a.question_id = ANY(%(questions)s) AND a.counted AND {counted.NOT_WITHDRAWN} AND {{there}}
+WHERE a.question_id = ANY(%(questions)s) AND a.counted AND {counted.NOT_WITHDRAWN} AND {{condition}}
 ORDER BY i.external_id COLLATE "C", a.task_id, a.candidate_id, r.pseudonym COLLATE "C", a.id
 """
 
@@ -47,14 +47,14 @@ class OpenQuestion:
 
 @dataclass(frozen=True)
 class OpenAnswer:
-    """`said`: a text, or the events of one rater on one clip. system: None where a task shows several."""
+    """`content`: a text, or the events of one rater on one clip. system: None where a task shows several."""
 
     item: str
     system: str | None
     task: int
     candidate: int
     rater: str | None
-    said: Any
+    content: Any
 
 
 def open_questions(study: Study, *, language: str = "en") -> list[OpenQuestion]:
@@ -64,11 +64,11 @@ def open_questions(study: Study, *, language: str = "en") -> list[OpenQuestion]:
     by_key: dict[str, list[Question]] = {}
     for row in rows.order_by("-protocol_version__number", "position"):
         by_key.setdefault(row.key, []).append(row)
-    return [_open_question(asked, language) for asked in by_key.values()]
+    return [_open_question(question_rows, language) for question_rows in by_key.values()]
 
 
-def _open_question(asked: list[Question], language: str) -> OpenQuestion:
-    newest = asked[0]
+def _open_question(question_rows: list[Question], language: str) -> OpenQuestion:
+    newest = question_rows[0]
     spec = load_protocol(newest.protocol_version_id).spec.question(newest.key)
     assert isinstance(spec, QuestionSpec)
     return OpenQuestion(
@@ -76,19 +76,19 @@ def _open_question(asked: list[Question], language: str) -> OpenQuestion:
         title=spec.title.in_language(language),
         kind=newest.kind,
         labels=tuple((option.key, option.title.in_language(language)) for option in spec.options),
-        ids=tuple(row.pk for row in asked if row.kind == newest.kind),
+        ids=tuple(row.pk for row in question_rows if row.kind == newest.kind),
     )
 
 
 def open_answers(question: OpenQuestion) -> list[OpenAnswer]:
-    """What counted judgments of regular tasks say."""
-    what, there = (
+    """The answers of counted judgments of regular tasks."""
+    content, condition = (
         ("a.events", "a.events IS NOT NULL") if question.marks_events else ("a.text", "a.text <> ''")
     )
-    sql = _ANSWERS.format(what=what, there=there)
+    sql = _ANSWERS.format(content=content, condition=condition)
     rows: list[Any] = fetch_rows(sql, questions=list(question.ids))
-    read = json.loads if question.marks_events else str
+    parse = json.loads if question.marks_events else str
     return [
-        OpenAnswer(item, system, task, candidate, rater, read(said))
-        for item, system, task, candidate, rater, said in rows
+        OpenAnswer(item, system, task, candidate, rater, parse(stored))
+        for item, system, task, candidate, rater, stored in rows
     ]

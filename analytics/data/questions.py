@@ -59,7 +59,7 @@ class MeasuredQuestion:
 
     @property
     def has_means(self) -> bool:
-        """Whether a mean of its values says something: the number of a chosen option is only its name."""
+        """Whether a mean of its values is meaningful: the number of a chosen option is only its name."""
         return self.is_rating or self.is_ranking or self.option is not None
 
     @property
@@ -122,7 +122,7 @@ def _by_option(study: Study, question: MeasuredQuestion) -> list[MeasuredQuestio
 
 
 def _offering(question: MeasuredQuestion, rows: Sequence[Question], number: int) -> dict[str, Any]:
-    """The versions in which an option could be ticked: who was not offered it has not left it out."""
+    """The versions in which an option could be ticked: a rater who did not see it has not left it out."""
     offer = [row for row in rows if len(row.options) >= number]
     versions = tuple(sorted(row.protocol_version.number for row in offer))
     others = {*question.other_versions, *question.versions} - set(versions)

@@ -203,12 +203,12 @@ def system_ratings(question: MeasuredQuestion) -> list[SystemRatings]:
 
 # Of two candidates that one judgment ranked, the better place wins.
 _RANKED_PAIRS = """
-WITH said AS (
+WITH ranked AS (
     SELECT a.judgment_id, a.value, c.system_id {counted} AND a.value IS NOT NULL
 )
 SELECT s0.name, s1.name, count(*) FILTER (WHERE x.value < y.value), count(*) FILTER (WHERE x.value > y.value),
        0::bigint, 0::bigint
-FROM said x JOIN said y ON y.judgment_id = x.judgment_id
+FROM ranked x JOIN ranked y ON y.judgment_id = x.judgment_id
 JOIN annotation_system s0 ON s0.id = x.system_id JOIN annotation_system s1 ON s1.id = y.system_id
 WHERE s0.name < s1.name
 GROUP BY s0.name, s1.name ORDER BY s0.name, s1.name

@@ -86,8 +86,12 @@ def answers_by_judgment(judgment_ids: Collection[int], **filters: Any) -> Mappin
     # As one parameter: of tasks that many judged there are more judgments than a statement may have parameters.
     rows = Answer.objects.filter(judgment__any_of=judgment_ids, **filters).order_by("question_id", "pk")
     fields = ("candidate_id", "choice", "value", "selected", "confidence", "text", "events")
-    asked = {"key": F("question__key"), "kind": F("question__kind"), "keys": F("question__options")}
-    values: Iterable[Row] = rows.values("judgment_id", *fields, **asked)
+    question_columns = {
+        "key": F("question__key"),
+        "kind": F("question__kind"),
+        "keys": F("question__options"),
+    }
+    values: Iterable[Row] = rows.values("judgment_id", *fields, **question_columns)
     return grouped((row["judgment_id"], row) for row in values)
 
 

@@ -28,7 +28,7 @@ class ReadableReason:
 
 
 def readable_reasons(reasons: Sequence[CaseReason], *, protocol: Protocol) -> list[ReadableReason]:
-    """In the order given, by one query. `reason.case` is loaded, or all reasons are of loaded cases."""
+    """In input order, by one query. `reason.case` is loaded, or all reasons are of loaded cases."""
     tasks = {reason.pk: _task_of(reason) for reason in reasons}
     slots = _systems({task for task in tasks.values() if task is not None})
     return [
@@ -42,7 +42,7 @@ def readable_reasons(reasons: Sequence[CaseReason], *, protocol: Protocol) -> li
 
 
 def _task_of(reason: CaseReason) -> int | None:
-    """The task that says most; what a rule counted of it is by its slots."""
+    """The task that the evidence is about first: its counts are by slots of this task."""
     tasks = reason.evidence.get("tasks")
     if isinstance(tasks, list) and tasks:
         return int(tasks[0])
@@ -55,7 +55,7 @@ def _systems(tasks: set[int]) -> dict[int, dict[int, Side]]:
     for task, slot, candidate, system in rows.values_list(
         "task_id", "slot", "candidate_id", "candidate__system__name"
     ):
-        # What a choice is called here is the system that it is for: nobody's letters are known.
+        # What a choice is called here is the system that it is for: letters are not known.
         slots.setdefault(task, {})[slot] = Side(system, slot, system, candidate)
     return slots
 
@@ -80,9 +80,9 @@ def _value(
 ) -> str:
     question = protocol.question(str(evidence.get("question", "")))
     if key == "question" and question is not None:
-        return _say(question.title)
+        return _localized(question.title)
     if key == "codes" and isinstance(value, Mapping):
-        titles = {code.key: f"{code.key} {_say(code.title)}" for code in protocol.codes}
+        titles = {code.key: f"{code.key} {_localized(code.title)}" for code in protocol.codes}
         return _counts({titles.get(str(code), str(code)): n for code, n in value.items()})
     if key == "votes" and isinstance(value, Mapping) and question is not None and question.kind == "choices":
         return _counts({_options_text(vote, question): n for vote, n in sorted(value.items())})
@@ -91,7 +91,7 @@ def _value(
     if key == "model_prefers" and (side := sides.get(int(value) - 1)):
         return side.system
     if key == "reasons" and isinstance(value, list):
-        titles = {reason.key: _say(reason.title) for reason in protocol.skip_reasons}
+        titles = {reason.key: _localized(reason.title) for reason in protocol.skip_reasons}
         return ", ".join(titles.get(str(reason), str(reason)) for reason in value)
     return _number(value)
 
@@ -99,7 +99,9 @@ def _value(
 def _options_text(vote: str, question: QuestionSpec) -> str:
     """Several options are one answer: their numbers with a plus between them, 0 for none of them."""
     options = [question.option(int(number)) for number in vote.split("+")]
-    return " + ".join(_say(option.title) for option in options if option is not None) or _("None of these")
+    return " + ".join(_localized(option.title) for option in options if option is not None) or _(
+        "None of these"
+    )
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -107,7 +109,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _number(value: Any) -> str:
-    """Without more digits than anybody reads; of tables and lists what they hold."""
+    """With three significant digits; of tables and lists, their elements."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {_number(part)}" for name, part in value.items())
     if isinstance(value, list | tuple):
@@ -117,5 +119,5 @@ def _number(value: Any) -> str:
     return str(value)
 
 
-def _say(text: Text) -> str:
+def _localized(text: Text) -> str:
     return text.in_language(get_language() or "en")

@@ -68,7 +68,7 @@ class ReadableEvent:
 
 @dataclass(frozen=True)
 class ReadableAnswer:
-    """One question's answer. `text` says it with the letters of the reader, `system` which system was chosen or rated.
+    """One question's answer. `text`: in words, with the letters of the reader. `system`: the one chosen or rated.
 
     `of` is the candidate that it is about, where a question is asked of each of several. `confidence_title` is the
     question's own heading of its confidence: "How large is the difference?" is no "sure".
@@ -134,11 +134,11 @@ class Heard:
 
 @dataclass(frozen=True)
 class ReadableJudgment:
-    """A judgment with all that a reader wants of it.
+    """A judgment with all that pages show of it.
 
     sides: the candidates in the order in which its rater was shown them, under the letters of the reader.
     as_shown: the letters are those that the rater saw; where not, a comment of theirs may use others.
-    seconds: from handing out the task to the vote; None where nobody measured it.
+    seconds: from handing out the task to the vote; None where it was not measured.
     why_not: the reason why it does not count; empty where it does.
     """
 
@@ -227,7 +227,7 @@ class Distribution:
 def readable_judgments(
     judgments: Sequence[Judgment], *, orders: Mapping[int, Sequence[int]] | None = None
 ) -> list[ReadableJudgment]:
-    """In the order given, by at most seven queries however many there are.
+    """In input order, by at most seven queries however many there are.
 
     `orders`: by task, the order of candidates that names them A, B, …: one reader's letters for everyone's judgments.
     Without it each judgment has the letters that its own rater saw.
@@ -270,7 +270,7 @@ class _Reading:
 
     @cached_property
     def shown(self) -> Sequence[int]:
-        """The slots in the order of the rater's page; as stored where nobody knows it."""
+        """The slots in the order of the rater's page; as stored where it is not known."""
         return self.judgment.presentation or sorted(self.slots)
 
     @cached_property
@@ -280,13 +280,13 @@ class _Reading:
         letters = candidate_labels(self.protocol.layout)
         for letter, slot in zip(letters, self.order or self.shown, strict=False):
             if slot in self.slots and slot not in sides:
-                known = self.slots[slot]
-                sides[slot] = Side(letter, slot, known.system, known.candidate_id, known.seconds)
+                stored = self.slots[slot]
+                sides[slot] = Side(letter, slot, stored.system, stored.candidate_id, stored.seconds)
         return sides
 
     def read(self) -> ReadableJudgment:
         judgment = self.judgment
-        titles = {code.key: _say(code.title) for code in self.protocol.codes}
+        titles = {code.key: _localized(code.title) for code in self.protocol.codes}
         return ReadableJudgment(
             judgment=judgment,
             who=judgment.rater.pseudonym if judgment.rater else _("an imported rater"),
@@ -295,7 +295,7 @@ class _Reading:
             as_shown=self.order is None or list(self.order) == list(self.shown),
             answers=tuple(self._answers()),
             codes=tuple((key, titles.get(key, key)) for key in judgment.codes),
-            codes_title=_say(self.protocol.codes_title) or _("Codes"),
+            codes_title=_localized(self.protocol.codes_title) or _("Codes"),
             heard=tuple(self._heard()),
             seconds=_seconds_taken(judgment),
             version=load_protocol(judgment.protocol_version_id).number,
@@ -319,11 +319,11 @@ class _Reading:
         for answer in self.judgment.answers.all():
             by_question[answer.question_id].append(answer)
         for spec in self.protocol.questions:
-            given = sorted(by_question.get(question_ids[spec.key], ()), key=self._letter)
-            if spec.kind == "ranking" and given:
-                yield self._ranking(spec, given)
+            question_answers = sorted(by_question.get(question_ids[spec.key], ()), key=self._letter)
+            if spec.kind == "ranking" and question_answers:
+                yield self._ranking(spec, question_answers)
                 continue
-            yield from (self._answer(answer, spec) for answer in given)
+            yield from (self._answer(answer, spec) for answer in question_answers)
 
     def _letter(self, answer: Answer) -> str:
         side = self._side_of(answer)
@@ -339,7 +339,7 @@ class _Reading:
         chosen = self.sides.get(answer.choice - 1) if answer.choice in (1, 2) else None
         title, confidence = "", ""
         if spec.confidence is not None and answer.confidence is not None:
-            title = _say(spec.confidence.title)
+            title = _localized(spec.confidence.title)
             confidence = _confidence_text(answer.confidence, spec.confidence.points)
         events = tuple(_events(answer.events, spec))
         text = ", ".join(pick_text(pick, spec, self.sides) for pick in picks)
@@ -351,7 +351,7 @@ class _Reading:
         return ReadableAnswer(
             key=spec.key,
             kind=spec.kind,
-            title=_say(spec.title),
+            title=_localized(spec.title),
             text=text or answer.text,
             of=self._side_of(answer) if len(self.slots) > 1 else None,
             chosen=chosen,
@@ -370,10 +370,10 @@ class _Reading:
         for place, (rank, side) in enumerate(ranked):
             sign = "" if not place else " = " if rank == ranked[place - 1][0] else " > "
             text += f"{sign}{side.system} ({side.letter})"
-        return ReadableAnswer(spec.key, spec.kind, _say(spec.title), text, ranked=tuple(ranked))
+        return ReadableAnswer(spec.key, spec.kind, _localized(spec.title), text, ranked=tuple(ranked))
 
     def _heard(self) -> Iterator[Heard]:
-        """What the rater's page logged; nothing where nothing was played or nobody logged it."""
+        """What the rater's page logged; nothing where no playback was logged."""
         log = read_playback_log(self.judgment.telemetry)
         if log.problems:
             return
@@ -390,8 +390,8 @@ class _Reading:
 def distributions(
     judgments: Iterable[ReadableJudgment], *, order: Sequence[int] | None = None
 ) -> list[Distribution]:
-    """Of what counts, in the order of the questions. `order`: the task's slots as the reader's A, B, …; as stored where
-    it is not given. Free texts and moments have none."""
+    """Of what counts, in the order of the questions. `order`: the task's slots as the reader's A, B, …; as stored
+    without it. Free texts and moments have none."""
     specs: dict[str, QuestionSpec] = {}
     sides: dict[int, Side] = {}
     picks: dict[tuple[str, int], list[Pick]] = defaultdict(list)
@@ -449,7 +449,7 @@ def _distribution(
         )
         for pick in (*possible, *others)
     )
-    return Distribution(spec.key, _say(spec.title), of, n, rows)
+    return Distribution(spec.key, _localized(spec.title), of, n, rows)
 
 
 def _chosen_system(pick: Pick, spec: QuestionSpec, sides: Mapping[int, Side]) -> str:
@@ -478,7 +478,7 @@ def pick_text(pick: Pick, spec: QuestionSpec, sides: Mapping[int, Side]) -> str:
         return side.letter if side else "?"
     if spec.kind in ("choice", "choices"):
         option = spec.option(pick)
-        return f"{pick:g}" if option is None else _say(option.title)
+        return f"{pick:g}" if option is None else _localized(option.title)
     return _scale_text(float(pick), spec)
 
 
@@ -493,16 +493,16 @@ def _picks(answer: Answer, spec: QuestionSpec) -> Iterator[Pick]:
 
 def _scale_text(value: float, spec: QuestionSpec) -> str:
     """A point with its label, or a place on a continuous scale with the name of its stretch."""
-    label = next((_say(point.label) for point in spec.points if point.value == value), "")
+    label = next((_localized(point.label) for point in spec.points if point.value == value), "")
     bands = [band for band in spec.bands if band.minimum <= value <= band.maximum]
     if not label and bands:
-        label = _say(max(bands, key=lambda band: band.minimum).label)
+        label = _localized(max(bands, key=lambda band: band.minimum).label)
     return f"{value:g} · {label}" if label else f"{value:g}"
 
 
 def _confidence_text(value: float, points: Sequence[Point]) -> str:
     """4 of 5 (Quite)"""
-    label = next((_say(point.label) for point in points if point.value == value), "")
+    label = next((_localized(point.label) for point in points if point.value == value), "")
     counts_from_one = [point.value for point in points] == list(range(1, len(points) + 1))
     text = f"{value:g}"
     if counts_from_one and points:
@@ -511,7 +511,7 @@ def _confidence_text(value: float, points: Sequence[Point]) -> str:
 
 
 def _events(stored: Any, spec: QuestionSpec) -> Iterator[ReadableEvent]:
-    titles = {option.key: _say(option.title) for option in spec.options}
+    titles = {option.key: _localized(option.title) for option in spec.options}
     for event in stored or ():
         label = str(event.get("label") or "")
         end = event.get("end")
@@ -575,7 +575,7 @@ def _item_clip_lengths(judgments: Sequence[Judgment]) -> dict[int, dict[str, flo
     }
 
 
-def _say(text: Text) -> str:
+def _localized(text: Text) -> str:
     return text.in_language(get_language() or "en")
 
 

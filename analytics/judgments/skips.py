@@ -44,7 +44,7 @@ def skips() -> QuerySet[Assignment]:
 
 
 def skips_of(study: Study) -> QuerySet[Assignment]:
-    """Of a study: looked for by the raters who skipped anything."""
+    """Of a study: searched by the raters who have skipped tasks."""
     return skips().filter(rater__in=Rater.objects.filter(study=study, n_skips__gt=0))
 
 

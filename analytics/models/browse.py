@@ -1,8 +1,8 @@
 """Summaries of tasks and items, by which the tables of a study's data are filtered and sorted.
 
-One narrow row each, kept in the background (`analytics.browse.summaries`): a scan of a million of them takes a tenth of
-a second, so no filter takes long however little it finds. What they repeat may be some seconds old; a sweep's mark says
-how old.
+One narrow row each, updated in the background (`analytics.browse.summaries`): a scan of a million of them takes a tenth
+of a second, so no filter takes long, however few rows match. What they repeat may be some seconds old; a sweep's mark
+says how old.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.models.job import SweepMark
 
-# What is not known sorts before everything that is.
+# An unknown value sorts before every known one.
 UNKNOWN = -1.0
 
 
@@ -89,7 +89,7 @@ class ItemSummary(Summary):
 
 
 class ItemText(models.Model):
-    """What an item is found by: its name and texts, as words for PostgreSQL's text search."""
+    """What an item is searched by: its name and texts, as words for PostgreSQL's text search."""
 
     item_id = models.BigIntegerField(primary_key=True)
     study_id = models.BigIntegerField()
@@ -101,6 +101,6 @@ class ItemText(models.Model):
 
 
 class SummarySweep(SweepMark):
-    """How far the summaries of a study have followed its data. `whole_at`: when all of them were last made anew."""
+    """How far the summaries of a study have followed its data. `whole_at`: when all of them were last recomputed."""
 
     whole_at = models.DateTimeField(null=True)

@@ -19,7 +19,7 @@ from analytics.judgments.skips import skips_by_reason
 from annotation.models import Answer, Judgment, Study
 from annotation.rating import counted
 
-# A pace is of so many days; what was said before says little of the next week.
+# The pace is that of so many days: older judgments predict the next week poorly.
 PACE_DAYS = 7
 MOST_DISPUTED = 5
 # A curve has at most about so many points: hours up to three days, days up to a year, weeks beyond.
@@ -78,7 +78,7 @@ class Disputed:
 class Course:
     """`points`: how many judgments that count came in each `bucket` ("hour", "day", "week"), oldest first.
 
-    recent: judgments given here within the last days, `days` of them (less where the study is younger).
+    recent: judgments submitted here within the last days, `days` of them (less where the study is younger).
     """
 
     bucket: str
@@ -120,15 +120,15 @@ def course_json(study: Study, questions: Sequence[MeasuredQuestion]) -> dict[str
 
 def course_from_json(stored: Mapping[str, Any]) -> Course | None:
     """None until computed."""
-    if (found := stored.get("course")) is None:
+    if (course := stored.get("course")) is None:
         return None
     return Course(
-        bucket=found["bucket"],
-        points=tuple((datetime.fromisoformat(at), n) for at, n in found["points"]),
-        recent=found["recent"],
-        days=found["days"],
-        disputed=tuple(Disputed(**one) for one in found["disputed"]),
-        skips=tuple((reason, n) for reason, n in found["skips"]),
+        bucket=course["bucket"],
+        points=tuple((datetime.fromisoformat(at), n) for at, n in course["points"]),
+        recent=course["recent"],
+        days=course["days"],
+        disputed=tuple(Disputed(**one) for one in course["disputed"]),
+        skips=tuple((reason, n) for reason, n in course["skips"]),
     )
 
 

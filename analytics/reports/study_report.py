@@ -130,8 +130,10 @@ def run_report(running: RunningJob) -> dict[str, Any]:
         raise JobFailed("This study is not here any more.")
     with Heartbeat(running, total=len(STEPS)) as progress, consistent_snapshot():
         study.refresh_from_db()
-        made = study_report(study, report_settings(params), language=params["language"], progress=progress)
-        return {**document_json(made), WITHDRAWALS_KEY: count_withdrawals(study)}
+        document = study_report(
+            study, report_settings(params), language=params["language"], progress=progress
+        )
+        return {**document_json(document), WITHDRAWALS_KEY: count_withdrawals(study)}
 
 
 def newest_report_job(study: Study) -> Job | None:

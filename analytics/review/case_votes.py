@@ -53,7 +53,7 @@ def votes_on_version(version: ItemVersion, *, first: Task | None = None) -> list
 def votes_on_tasks(
     tasks: Sequence[Task], *, about: QuerySet[Judgment], most: int | None = None
 ) -> list[TaskVotes]:
-    """By four queries, in the order given. `about`: which judgments are wanted; at most so many of all tasks."""
+    """By four queries, in the order given. `about`: the judgments to read; `most`: at most so many over all tasks."""
     slots = _slots(tasks)
     votes = _votes(tasks, about, most)
     scores = _scores({candidate.pk for row in slots.values() for candidate in row})

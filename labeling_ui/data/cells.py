@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext as look_up
 from django.utils.translation import ngettext
 
-from analytics.browse.columns import Column, Facts
+from analytics.browse.columns import Column
+from analytics.browse.facts import Facts
 from analytics.browse.query import Query
 from analytics.browse.rows import DataRow, RowContext, as_text
 from analytics.browse.tables import ITEM_STATES, KINDS, ORIGINS, STATUSES, TASK_STATES
@@ -157,11 +158,11 @@ def _strata(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
 
 
 def _progress(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
-    share = min(1.0, value / row.wanted) if row.wanted else 0.0
+    share = min(1.0, value / row.n_wanted) if row.n_wanted else 0.0
     return format_html(
         '<span class="meter"><svg viewBox="0 0 {} 1" preserveAspectRatio="none" aria-hidden="true">'
         '<rect width="{}" height="1"/></svg><span>{} / {}</span></span>',
-        _BAR_WIDTH, round(share * _BAR_WIDTH, 1), value, row.wanted,
+        _BAR_WIDTH, round(share * _BAR_WIDTH, 1), value, row.n_wanted,
     )  # fmt: skip
 
 

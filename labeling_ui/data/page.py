@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext as look_up
 
-from analytics.browse.columns import Column, Facts, Filter
+from analytics.browse.columns import Column, Filter
+from analytics.browse.facts import Facts
 from analytics.browse.query import Query
 from analytics.browse.tables import GROUP_MODELS, GROUP_RATERS, GROUP_REVIEW, GROUP_WHAT, TABLES
 from annotation.models import SavedView, Study
@@ -151,10 +152,10 @@ def _controls(one: Filter, query: Query, facts: Facts, problems: Mapping[str, st
             return [
                 Control(
                     "one", f"strata.{name}", name,
-                    options=tuple((value, value) for value in offered),
+                    options=tuple((value, value) for value in values),
                     chosen=tuple(query.filters.get(f"strata.{name}", ())),
                 )
-                for name, offered in facts.strata.items()
+                for name, values in facts.strata.items()
             ]  # fmt: skip
         case "choice":
             options = _options(one, facts)
@@ -174,7 +175,7 @@ def _controls(one: Filter, query: Query, facts: Facts, problems: Mapping[str, st
 def _options(one: Filter, facts: Facts) -> tuple[Option, ...]:
     source = getattr(one, "source", "")
     if source == "raters":
-        return tuple((name, name) for name in facts.raters.offered())  # type: ignore[attr-defined]
+        return tuple((name, name) for name in facts.raters.choices())
     if source == "codes":
         return tuple((key, f"{key} · {title}") for key, title in facts.codes.items())
     if source:
@@ -188,8 +189,8 @@ def chips(study: Study, query: Query, facts: Facts) -> list[Chip]:
         names = [name for name in one.names if name in query.filters]
         if one.kind == "strata":
             shown += [
-                Chip(f"{name.removeprefix('strata.')}: {given[0]}", data_path(study, query.without(name)))
-                for name, given in query.filters.items()
+                Chip(f"{name.removeprefix('strata.')}: {texts[0]}", data_path(study, query.without(name)))
+                for name, texts in query.filters.items()
                 if name.startswith("strata.")
             ]
         elif names:

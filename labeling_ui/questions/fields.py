@@ -48,7 +48,6 @@ class Rows:
     help: Label = ""
     types: tuple[str, ...] = ()
     more: bool = False
-    new: Mapping[str, Any] = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ POINTS = Rows(
     inputs=(Input("value", _("Number"), "number"), Input("label", _("Label"), "text"), _MEANING),
 )  # fmt: skip
 OPTION_ROWS = Rows(
-    "options", _("Options"), add=_("Add an option"), types=OPTIONED, new={"key": "", "title": ""},
+    "options", _("Options"), add=_("Add an option"), types=OPTIONED,
     inputs=(Input("title", _("Option"), "text"), _MEANING, _KEY),
 )  # fmt: skip
 BANDS = Rows(

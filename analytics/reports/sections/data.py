@@ -178,7 +178,7 @@ def excluded_because(one: JudgmentFate) -> str:
 
 
 def _skipped(material: ReportData) -> Iterator[Table]:
-    """Why raters declined tasks; nothing where nobody did."""
+    """Why raters declined tasks; no table without skips."""
     counts = skips_by_reason(material.study)
     if not counts:
         return

@@ -22,12 +22,12 @@ _NUMBER, _PERCENT = Column("", "", "number", 2), Column("", "", "percent", 1)
 
 def without_empty_blocks(sections: Sequence[Section]) -> list[Section]:
     """Without tables that have no rows, drawings that show nothing, and sections in which nothing is left."""
-    kept = []
+    shown = []
     for section in sections:
         blocks = [block for block in section.blocks if not _is_empty(block)]
         if blocks:
-            kept.append(Section(section.key, section.title, blocks))
-    return kept
+            shown.append(Section(section.key, section.title, blocks))
+    return shown
 
 
 def _is_empty(block: Block) -> bool:
@@ -39,7 +39,7 @@ def _is_empty(block: Block) -> bool:
 
 
 def summary_section(material: ReportData, sections: Sequence[Section]) -> Section:
-    """What was asked, of how much, and what came of it, in plain words: nothing here is computed anew."""
+    """Questions, amount of data and results in plain words, read off the other sections: no figure is recomputed."""
     tables = {
         block.key: block for section in sections for block in section.blocks if isinstance(block, Table)
     }
@@ -60,12 +60,12 @@ def _quoted(title: str) -> str:
 def _collected(material: ReportData, tables: dict[str, Table]) -> str:
     counts = [row[1] for row in tables["collected"].rows]
     items, _tasks, judged, systems, judgments, counted, raters = counts
-    asked = ("、" if (get_language() or "").startswith("zh") else ", ").join(
+    questions = ("、" if (get_language() or "").startswith("zh") else ", ").join(
         _quoted(votes.question.title) for votes in material.votes
     )
     lines = []
-    if asked:
-        lines.append(_("Raters answered: %(questions)s.") % {"questions": asked})
+    if questions:
+        lines.append(_("Raters answered: %(questions)s.") % {"questions": questions})
     text = _(
         "%(counted)s of %(judgments)s judgments count. They are of %(tasks)s tasks about %(items)s items and "
         "%(systems)s systems."
@@ -87,7 +87,7 @@ def _agreement(title: str, tables: dict[str, Table]) -> Iterator[str]:
     if not isinstance(alpha, Measured):
         return
     if alpha.value is None:
-        yield _("Agreement cannot be told: %(reason)s") % {
+        yield _("Agreement cannot be computed: %(reason)s") % {
             "reason": alpha.reason or _("too few shared votes.")
         }
         return
@@ -126,15 +126,15 @@ def _systems(table: Table, prefix: str, column: Column) -> list[str]:
     figure = next((place for place, key in enumerate(keys) if key.startswith(prefix)), None)
     if figure is None:
         return []
-    found = []
+    cells = []
     for row in table.rows:
         cell, system = row[figure], row[keys.index("system")]
         if isinstance(cell, Measured) and cell.value is not None and system != _("All"):
-            found.append((cell.value, str(system), cell))
-    found.sort(key=lambda one: (-one[0], one[1]))
+            cells.append((cell.value, str(system), cell))
+    cells.sort(key=lambda one: (-one[0], one[1]))
     return [
         f"{system} {format_value(value, column)}{_interval(cell, column)}"
-        for value, system, cell in found[:SYSTEMS_NAMED]
+        for value, system, cell in cells[:SYSTEMS_NAMED]
     ]
 
 

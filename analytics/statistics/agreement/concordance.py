@@ -1,4 +1,4 @@
-"""Kendall's coefficient of concordance W: how far several raters rank the same things alike.
+"""Kendall's coefficient of concordance W: how far several raters rank the same items alike.
 
 Kendall & Babington Smith (1939), "The problem of m rankings", Annals of Mathematical Statistics 10(3), 275–287:
 W = 12 S / (m² (n³ − n)), S the sum of squared deviations of the n rank sums of m rankings; 0 where the rank sums are
@@ -13,7 +13,7 @@ from analytics.statistics.arrays import FloatArray, IntArray
 
 
 def kendall_w(ranks: FloatArray) -> float | None:
-    """Of (m, n) rankings, each row the places 1 to n of the same n things; None below two of either."""
+    """Of (m, n) rankings, each row the places 1 to n of the same n items; None below two of either."""
     m, n = ranks.shape
     if m < 2 or n < 2:
         return None
@@ -22,18 +22,18 @@ def kendall_w(ranks: FloatArray) -> float | None:
 
 
 def concordances(
-    group: IntArray, ranking: IntArray, thing: IntArray, place: FloatArray
+    group: IntArray, ranking: IntArray, item: IntArray, place: FloatArray
 ) -> list[tuple[int, float]]:
-    """W of each group (a task) that two rankings or more place the same things of. Rows: a thing's place in one
-    ranking. Rankings that leave out a thing that others place are left out."""
-    found = []
+    """W of each group (a task) that two rankings or more place the same items of. Rows: an item's place in one
+    ranking. Rankings that leave out an item that others place are left out."""
+    results = []
     for one in np.unique(group):
         rows = group == one
-        things, column = np.unique(thing[rows], return_inverse=True)
+        items, column = np.unique(item[rows], return_inverse=True)
         rankings, line = np.unique(ranking[rows], return_inverse=True)
-        table = np.full((len(rankings), len(things)), np.nan)
+        table = np.full((len(rankings), len(items)), np.nan)
         table[line, column] = place[rows]
         w = kendall_w(table[~np.isnan(table).any(axis=1)])
         if w is not None:
-            found.append((int(one), w))
-    return found
+            results.append((int(one), w))
+    return results

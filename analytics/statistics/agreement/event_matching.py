@@ -17,7 +17,7 @@ Marks = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class MatchedEvents:
-    """f1: None where nobody marked anything, or nobody's clip was another's too. pairs: of raters on one clip.
+    """f1: None without marks, or without a clip of two raters. pairs: of raters on one clip.
 
     both_empty: pairs of which neither marked anything; they agree, but F1 does not see it.
     """

@@ -93,7 +93,7 @@ def _sets(options: Sequence[Votes], title: str) -> Table:
     units: dict[int, list[Chosen]] = {}
     for unit, chosen in zip(first.unit.tolist(), ticked, strict=True):
         units.setdefault(unit, []).append(frozenset(np.flatnonzero(chosen).tolist()))
-    found = set_agreement(list(units.values()))
+    agreement = set_agreement(list(units.values()))
     columns = (
         Column("pairs", _("Pairs of answers"), "count"),
         Column("equal", _("Same options"), "percent", 1),
@@ -104,5 +104,5 @@ def _sets(options: Sequence[Votes], title: str) -> Table:
     notes = [
         _("MASI: the mean of what two sets share, weighed by whether one holds the other (Passonneau, 2006).")
     ]
-    row: list[Cell] = [found.pairs, found.equal, found.masi, float(ticked.sum(axis=1).mean())]
+    row: list[Cell] = [agreement.pairs, agreement.equal, agreement.masi, float(ticked.sum(axis=1).mean())]
     return Table(f"choices-{first.question.question_key}-sets", caption, columns, [row], notes)

@@ -36,7 +36,7 @@ def _events(question: OpenQuestion, answers: Sequence[OpenAnswer]) -> Iterator[T
     for answer in answers:
         clip = (answer.task, answer.candidate)
         own: dict[str, list[float]] = {}
-        for event in answer.said:
+        for event in answer.content:
             own.setdefault(event["label"], []).append(event["start"])
             clips.setdefault(event["label"], set()).add(clip)
         marks.update({label: len(starts) for label, starts in own.items()})
@@ -88,13 +88,13 @@ def _event_row(
     by_clip: list[list[dict[str, list[float]]]],
     label: str | None,
 ) -> list[Cell]:
-    found = [matched_events(by_clip, tolerance=tolerance, label=label) for tolerance in TOLERANCES]
-    return [title, n, clips, n / answers, *(one.f1 for one in found), found[0].pairs]
+    matches = [matched_events(by_clip, tolerance=tolerance, label=label) for tolerance in TOLERANCES]
+    return [title, n, clips, n / answers, *(one.f1 for one in matches), matches[0].pairs]
 
 
 def _texts(question: OpenQuestion, answers: Sequence[OpenAnswer]) -> Table:
     columns = (Column("item", _("Item")), Column("rater", _("Rater")), Column("text", _("Text")))
-    rows = [[answer.item, answer.rater, answer.said] for answer in answers[:MOST_TEXTS]]
+    rows = [[answer.item, answer.rater, answer.content] for answer in answers[:MOST_TEXTS]]
     notes = []
     if len(answers) > MOST_TEXTS:
         text = _("%(shown)s of %(n)s texts, in the order of the items; an export has all of them.")

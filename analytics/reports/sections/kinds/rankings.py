@@ -72,11 +72,11 @@ def _interval_note(settings: ReportSettings) -> str:
 
 def _concordance(votes: Votes, settings: ReportSettings) -> Table:
     task = votes.units.task[votes.unit]
-    found = concordances(task, votes.judgment, votes.units.candidate[votes.unit], votes.value)
+    w_by_task = concordances(task, votes.judgment, votes.units.candidate[votes.unit], votes.value)
     prompts = dict(zip(task.tolist(), votes.units.prompt[votes.unit].tolist(), strict=True))
     mean = _mean(
-        np.array([w for _task, w in found]),
-        np.array([prompts[one] for one, _w in found], dtype=np.int64),
+        np.array([w for _task, w in w_by_task]),
+        np.array([prompts[one] for one, _w in w_by_task], dtype=np.int64),
         settings,
     )
     columns = (
@@ -86,7 +86,9 @@ def _concordance(votes: Votes, settings: ReportSettings) -> Table:
     caption = _("How far raters rank alike: %(question)s") % {"question": votes.question.title}
     notes = [_("Kendall’s W of each task: 1 where all rank alike, 0 where the sums of places are equal. Of two "
                "rankings that have nothing in common it is about one half.")]  # fmt: skip
-    return Table(f"rankings-{votes.question.key}-concordance", caption, columns, [[len(found), mean]], notes)
+    return Table(
+        f"rankings-{votes.question.key}-concordance", caption, columns, [[len(w_by_task), mean]], notes
+    )
 
 
 def compared_places(votes: Votes) -> Comparisons:
