@@ -37,7 +37,7 @@ COPIED_RULES = ("listening", "checks", "stopping", "review", "flags")
 def copy_study(
     source: Study, *, slug: str, title: str, with_items: bool, from_draft: bool = False, actor: User | None
 ) -> Study:
-    """A new study in draft that asks what `source` asks; whoever makes it becomes its admin.
+    """A new study in draft that asks what `source` asks; `actor` becomes its admin.
 
     with_items: also its items as they are now, with their candidates, clips (by reference, nothing is stored twice) and
     tasks without any judgment. from_draft: it asks what the source's draft asks. Raises InvalidInput where the draft
@@ -76,8 +76,10 @@ def copy_study(
 
 
 def _check_tasks_fit(source: Study, new: Protocol) -> None:
-    now = load_protocol(source.protocol_version_id).spec
-    if refused := changes.refused(changes.compare(now, new, tasks=source.tasks.exists(), judgments=False)):
+    current = load_protocol(source.protocol_version_id).spec
+    if refused := changes.refused(
+        changes.compare(current, new, tasks=source.tasks.exists(), judgments=False)
+    ):
         raise InvalidInput(
             "The items cannot be copied: their tasks were made for another layout. Copy without items.",
             problems=[FieldProblem(change.where, change.reason) for change in refused],
@@ -86,101 +88,113 @@ def _check_tasks_fit(source: Study, new: Protocol) -> None:
 
 
 def _copy_items(source: Study, copy: Study, *, with_gold: bool) -> None:
-    """Statements over whole tables: a million tasks are copied without passing through here."""
+    """Copy rows by statements over whole tables: a million tasks are copied without being loaded."""
+    _copy_item_versions(source, copy)
+    _copy_candidates(source, copy)
+    _copy_tasks(source, copy, with_gold=with_gold)
+    copy = lock_study(copy)
+    copy.n_items, copy.n_tasks = copy.items.count(), copy.tasks.count()
+    copy.save(update_fields=["n_items", "n_tasks"])
+
+
+# Joins from a row of the source to its copy. The statements call the source's row o.
+_ITEM_COPIES = (
+    "JOIN annotation_item i ON i.current_version_id = {version}.id AND i.study_id = %(old)s"
+    " JOIN annotation_item n ON n.study_id = %(new)s AND n.external_id = i.external_id"
+)
+_SYSTEM_COPIES = (
+    "JOIN annotation_system s ON s.id = {candidate}.system_id"
+    " JOIN annotation_system m ON m.study_id = %(new)s AND m.name = s.name"
+)
+_TASK_COPIES = (
+    "JOIN annotation_task t ON t.id = o.task_id AND t.study_id = %(old)s"
+    " JOIN annotation_task u ON u.study_id = %(new)s AND u.external_id = t.external_id"
+)
+
+
+def _copy_item_versions(source: Study, copy: Study) -> None:
+    """The active items, each with its current version as its first."""
     study = {"old": source.pk, "new": copy.pk}
+    items = "FROM annotation_item o WHERE o.study_id = %(old)s AND o.state = 'active'"
+    versions = f"FROM annotation_itemversion o {_ITEM_COPIES.format(version='o')}"
     with connection.cursor() as cursor:
-        cursor.execute(_insert(System, "FROM annotation_system o WHERE o.study_id = %(old)s"), study)
-        cursor.execute(
-            _insert(
-                Item,
-                "FROM annotation_item o WHERE o.study_id = %(old)s AND o.state = 'active'",
-                current_version="NULL",
-            ),
-            study,
-        )
-        items = (
-            "JOIN annotation_item i ON i.current_version_id = {version}.id AND i.study_id = %(old)s"
-            " JOIN annotation_item n ON n.study_id = %(new)s AND n.external_id = i.external_id"
-        )
-        cursor.execute(
-            _insert(
-                ItemVersion,
-                f"FROM annotation_itemversion o {items.format(version='o')}",
-                item="n.id",
-                number="1",
-            ),
-            study,
-        )
+        cursor.execute(_insert(Item, items, current_version="NULL"), study)
+        cursor.execute(_insert(ItemVersion, versions, item="n.id", number="1"), study)
         cursor.execute(
             "UPDATE annotation_item n SET current_version_id = v.id FROM annotation_itemversion v"
             " WHERE n.study_id = %(new)s AND v.item_id = n.id",
             study,
         )
+
+
+def _copy_candidates(source: Study, copy: Study) -> None:
+    """All systems, and the candidates of the copied versions."""
+    study = {"old": source.pk, "new": copy.pk}
+    systems = "FROM annotation_system o WHERE o.study_id = %(old)s"
+    candidates = (
+        "FROM annotation_candidate o JOIN annotation_itemversion v ON v.id = o.item_version_id"
+        f" {_ITEM_COPIES.format(version='v')} {_SYSTEM_COPIES.format(candidate='o')}"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_insert(System, systems), study)
         cursor.execute(
             _insert(
                 Candidate,
-                "FROM annotation_candidate o JOIN annotation_itemversion v ON v.id = o.item_version_id"
-                f" {items.format(version='v')}"
-                " JOIN annotation_system s ON s.id = o.system_id"
-                " JOIN annotation_system m ON m.study_id = %(new)s AND m.name = s.name",
+                candidates,
                 item_version="n.current_version_id",
                 system="m.id",
                 carried_from="NULL",
             ),
             study,
         )
-        kinds = [int(Task.Kind.REGULAR)] + [
-            int(kind) for kind in (Task.Kind.TRAINING, Task.Kind.GOLD, Task.Kind.TRAP) if with_gold
-        ]
+
+
+def _copy_tasks(source: Study, copy: Study, *, with_gold: bool) -> None:
+    """The tasks of the copied versions, without judgments, and their candidates; with gold, also the checks' tasks and
+    their keys."""
+    study = {"old": source.pk, "new": copy.pk}
+    check_kinds = (Task.Kind.TRAINING, Task.Kind.GOLD, Task.Kind.TRAP) if with_gold else ()
+    kinds = [int(kind) for kind in (Task.Kind.REGULAR, *check_kinds)]
+    tasks = (
+        "FROM annotation_task o JOIN annotation_itemversion v ON v.id = o.item_version_id"
+        f" {_ITEM_COPIES.format(version='v')}"
+        f" WHERE o.state <> {Task.State.WITHDRAWN:d} AND o.kind = ANY(%(kinds)s)"
+    )
+    candidates = (
+        f"FROM annotation_taskcandidate o {_TASK_COPIES}"
+        f" JOIN annotation_candidate c ON c.id = o.candidate_id {_SYSTEM_COPIES.format(candidate='c')}"
+        " JOIN annotation_candidate d ON d.item_version_id = u.item_version_id AND d.system_id = m.id"
+        " AND d.take = c.take"
+    )
+    zeros = dict.fromkeys(("overlap_added", "n_judgments", "n_leases", "order_balance", "n_draws"), "0")
+    with connection.cursor() as cursor:
         cursor.execute(
             _insert(
                 Task,
-                f"FROM annotation_task o JOIN annotation_itemversion v ON v.id = o.item_version_id"
-                f" {items.format(version='v')} WHERE o.state <> {Task.State.WITHDRAWN:d} AND o.kind = ANY(%(kinds)s)",
+                tasks,
                 item_version="n.current_version_id",
                 repeats="NULL",
                 replaces="NULL",
                 overlap=str(int(copy.overlap)),
-                **dict.fromkeys(
-                    ("overlap_added", "n_judgments", "n_leases", "order_balance", "n_draws"), "0"
-                ),
                 priority="0",
                 hint="NULL",
+                **zeros,
             ),
             {**study, "kinds": kinds},
         )
-        tasks = (
-            "JOIN annotation_task t ON t.id = o.task_id AND t.study_id = %(old)s"
-            " JOIN annotation_task u ON u.study_id = %(new)s AND u.external_id = t.external_id"
-        )
-        cursor.execute(
-            _insert(
-                TaskCandidate,
-                f"FROM annotation_taskcandidate o {tasks}"
-                " JOIN annotation_candidate c ON c.id = o.candidate_id JOIN annotation_system s ON s.id = c.system_id"
-                " JOIN annotation_system m ON m.study_id = %(new)s AND m.name = s.name"
-                " JOIN annotation_candidate d ON d.item_version_id = u.item_version_id AND d.system_id = m.id"
-                " AND d.take = c.take",
-                task="u.id",
-                candidate="d.id",
-            ),
-            study,
-        )
+        cursor.execute(_insert(TaskCandidate, candidates, task="u.id", candidate="d.id"), study)
         if with_gold:
-            cursor.execute(_insert(GoldKey, f"FROM annotation_goldkey o {tasks}", task="u.id"), study)
-    copy = lock_study(copy)
-    copy.n_items, copy.n_tasks = copy.items.count(), copy.tasks.count()
-    copy.save(update_fields=["n_items", "n_tasks"])
+            cursor.execute(_insert(GoldKey, f"FROM annotation_goldkey o {_TASK_COPIES}", task="u.id"), study)
 
 
-def _insert(model: type[models.Model], rows: str, **instead: str) -> str:
-    """An INSERT of copies of `rows` (called o), with other expressions for the fields that `instead` names."""
-    instead = {"study": "%(new)s", **instead}
+def _insert(model: type[models.Model], rows: str, **expressions: str) -> str:
+    """An INSERT of copies of `rows` (called o), with `expressions` in place of the fields that they name."""
+    expressions = {"study": "%(new)s", **expressions}
     columns: list[str] = []
     values: list[str] = []
     for field in model._meta.concrete_fields:
         if field.primary_key or field.generated:
             continue
         columns.append(str(field.column))
-        values.append(instead.get(field.name, f"o.{field.column}"))
+        values.append(expressions.get(field.name, f"o.{field.column}"))
     return f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) SELECT {', '.join(values)} {rows}"
