@@ -13,6 +13,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonRe
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
@@ -29,7 +30,7 @@ from annotation.rating import previews
 from annotation.studies import attachments, protocol_drafts, protocols
 from annotation.studies.protocols import draft_version_id, load_protocol
 from labeling_ui.domain_errors import errors_as_messages, translated_message
-from labeling_ui.page_responses import action, url_prefix
+from labeling_ui.page_responses import action, button, url_prefix
 from labeling_ui.page_responses import attachment as file_response
 from labeling_ui.questions import editor_page
 from labeling_ui.questions.change_texts import change_rows
@@ -45,7 +46,7 @@ from labeling_ui.rate.page_data import listening_requirements
 from labeling_ui.rate.views import workbench_data
 from labeling_ui.templatetags.formatting import in_language
 
-# Notes about a file that was made the draft, by study: shown once.
+# Notes about the file that became the draft, by study: shown once.
 NOTES = "questions_notes"
 
 
@@ -157,10 +158,10 @@ def _focus(deed: str, *, n_questions: int) -> str:
 def _without_language(part: Any, tag: str) -> Any:
     if isinstance(part, dict):
         is_text = "en" in part and all(isinstance(text, str) for text in part.values())
-        kept = {
+        texts = {
             name: _without_language(each, tag) for name, each in part.items() if not (is_text and name == tag)
         }
-        return kept["en"] if is_text and list(kept) == ["en"] else kept
+        return texts["en"] if is_text and list(texts) == ["en"] else texts
     return [_without_language(each, tag) for each in part] if isinstance(part, list) else part
 
 
@@ -169,9 +170,9 @@ def _is_part(request: HttpRequest) -> bool:
 
 
 def _faults(study: Study, definition: Any) -> list[Fault]:
-    found = faults(definition)
-    if found:
-        return faults_shown(found, ())
+    errors = faults(definition)
+    if errors:
+        return faults_shown(errors, ())
     return faults_shown((), changes.refused(protocols.protocol_changes(study, parse(definition))))
 
 
@@ -249,12 +250,12 @@ def publish_questions(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, text.format(n=version.number))
             return redirect("questions", slug)
     draft = protocol_drafts.draft_of(study)
-    found = faults(draft.definition)
-    differences = [] if found else protocols.protocol_changes(study, parse(draft.definition))
+    errors = faults(draft.definition)
+    differences = [] if errors else protocols.protocol_changes(study, parse(draft.definition))
     context = {
         "study": study,
         "draft": draft,
-        "faults": [(fault.where, fault_sentence(fault.problem)) for fault in found],
+        "faults": [(fault.where, fault_sentence(fault.problem)) for fault in errors],
         "rows": change_rows(differences),
         "refused": changes.refused(differences),
         "n_judgments": Judgment.objects.filter(study=study).count(),
@@ -263,11 +264,13 @@ def publish_questions(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/questions/publish.html", context)
 
 
-@action
-def discard_questions(request: HttpRequest, slug: str) -> HttpResponse:
-    protocol_drafts.discard_draft(access.managed_study(request.user, slug), actor=request.user)
-    messages.success(request, _("The draft is discarded. The version in force stays."))
-    return redirect("questions", slug)
+discard_questions = button(
+    access.managed_study,
+    protocol_drafts.discard_draft,
+    gettext_lazy("The draft is discarded. The version in force stays."),
+    to="questions",
+    of="slug",
+)
 
 
 # Versions and files
@@ -335,7 +338,7 @@ def bring_questions(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     text = request.POST.get("text", "")
     try:
-        definition, notes = _brought(request, study, text)
+        definition, notes = _requested_definition(request, study, text)
     except ProtocolError as error:
         problem = _("The file cannot be read: {problem}").format(problem=fault_sentence(error.problem))
         return _versions_page(request, study, problems=[problem], pasted=text[:20_000])
@@ -345,7 +348,9 @@ def bring_questions(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("questions", slug)
 
 
-def _brought(request: HttpRequest, study: Study, text: str) -> tuple[dict[str, Any], Sequence[str]]:
+def _requested_definition(
+    request: HttpRequest, study: Study, text: str
+) -> tuple[dict[str, Any], Sequence[str]]:
     if key := request.POST.get("preset"):
         return definition_of_preset(key), ()
     if number := request.POST.get("version"):
@@ -358,8 +363,8 @@ def _brought(request: HttpRequest, study: Study, text: str) -> tuple[dict[str, A
             text = file.read().decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ProtocolError("file", "is no text in UTF-8") from None
-    brought = files.read(text)
-    return brought.definition, brought.notes
+    converted = files.read(text)
+    return converted.definition, converted.notes
 
 
 @action

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from analytics.datasets import exports as datasets_exports
 from analytics.datasets import releases as service
@@ -19,7 +18,7 @@ from annotation import access
 from annotation.errors import InvalidInput
 from annotation.models import Job, Study
 from labeling_ui.domain_errors import errors_in_form
-from labeling_ui.page_responses import action
+from labeling_ui.page_responses import button
 from labeling_ui.study.dataset_forms import ExportForm, ReleaseForm, TrainingSetForm
 
 # Writing a study out, and fetching what was written.
@@ -75,12 +74,13 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "labeling_ui/study/datasets/release.html", context)
 
 
-@action
-def delete_release_file(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    release_row = service.managed_release(request.user, slug, number)
-    service.delete_file(release_row, actor=request.user)
-    messages.success(request, _("The file is deleted. What was released, and its hash, stay on record."))
-    return redirect("release", slug, number)
+delete_release_file = button(
+    service.managed_release,
+    service.delete_file,
+    gettext_lazy("The file is deleted. What was released, and its hash, stay on record."),
+    to="release",
+    of="slug number",
+)
 
 
 def _release_tables(release: Release) -> list[tuple[str, int, int]]:
