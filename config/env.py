@@ -93,7 +93,7 @@ def hosts_and_networks(name: str) -> list[str]:
 
 
 def site(name: str) -> str:
-    """The beginning of all addresses of this site, without a slash at its end; empty where nothing is said."""
+    """The beginning of all addresses of this site, without a slash at its end; empty where it is not set."""
     value = text(name).rstrip("/")
     if value and not re.fullmatch(r"https?://[^/\s?#@]+", value):
         raise BadEnvironment(name, f"{value!r} is not of the form https://concord.example.org")
@@ -116,7 +116,7 @@ class Mailer:
 
 def mailer(name: str) -> Mailer:
     """From smtp://user:password@host:587 (STARTTLS), smtps://…:465 (TLS from the start), smtp+plain://host:25 (a relay
-    in the house), file:///folder or console: (also where nothing is said)."""
+    in the house), file:///folder or console: (also where it is not set)."""
     try:
         address = urlsplit(text(name, "console:"))
         port = address.port

@@ -328,7 +328,7 @@ CLIP_CACHE_BYTES = env.integer("CONCORD_CLIP_CACHE_MB", 20_000, minimum=100, max
 S3_SOURCES = env.names("CONCORD_S3_SOURCES")
 
 # ── E-mail ───────────────────────────────────────────────────────────────────
-# Where it goes: a mail server, a folder of files, or, unless said, the worker's log.
+# Where it goes: a mail server, a folder of files, or, by default, the worker's log.
 _mailer = env.mailer("CONCORD_EMAIL_URL")
 EMAIL_BACKEND, EMAIL_FILE_PATH = _mailer.backend, _mailer.folder
 EMAIL_HOST, EMAIL_PORT = _mailer.host, _mailer.port

@@ -434,7 +434,7 @@ class ReviewedItem:
     votes_up_to: int | None
 
     def knows(self, version: ItemVersion) -> bool:
-        """Whether this account may know what was said of a version."""
+        """Whether this account may see the judgments of a version."""
         return self.votes_up_to is None or version.number <= self.votes_up_to
 
 

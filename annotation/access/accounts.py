@@ -61,14 +61,14 @@ def request_address(user: User, email: str, *, confirm_link: Callable[[str], str
 def requested_address(user: User, token: str) -> str:
     """The address that a link is to set. Raises NotFound for one that is too old, used, or somebody else's."""
     try:
-        asked = signing.loads(token, salt=_SALT, max_age=_LINK_AGE)
+        requested = signing.loads(token, salt=_SALT, max_age=_LINK_AGE)
     except signing.BadSignature:
-        asked = None
-    if asked is None or asked["user"] != user.pk or asked["from"] != user.email:
+        requested = None
+    if requested is None or requested["user"] != user.pk or requested["from"] != user.email:
         raise NotFound(
             "This link does not work any more, or is for another account. Ask for the change again in your profile."
         )
-    return str(asked["to"])
+    return str(requested["to"])
 
 
 @transaction.atomic
@@ -106,7 +106,7 @@ def may_ask_for_reset(caller: str) -> bool:
 @transaction.atomic
 def record_password_reset(user: User) -> None:
     """After a new password was chosen by way of the mailbox, which is therefore the owner's. If that was not known,
-    somebody else may have made the account: their tokens end with their password."""
+    somebody else may have created the account: their tokens end with their password."""
     if not user.address_confirmed:
         for token in tokens.active_tokens(user):
             tokens.revoke_token(user, token.pk)

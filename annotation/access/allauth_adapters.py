@@ -48,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False  # by invitation, on a page of ours
 
     def pre_login(self, request: HttpRequest, user: Any, *, signal_kwargs: Any, **kwargs: Any) -> Any:
-        """What the provider told is not needed for a second factor, and must not wait for it in the session: that is a
+        """The provider's response is not needed for a second factor, and must not wait for it in the session: that is a
         cookie, which anybody at the browser can read and which holds 4 kB."""
         if signal_kwargs:
             signal_kwargs.pop("sociallogin", None)
@@ -74,7 +74,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 class TwoFactorAdapter(DefaultMFAAdapter):
-    """The secrets of authenticator apps are encrypted with a key made of SECRET_KEY: a copy of the database alone makes
+    """Secrets of authenticator apps are encrypted with a key derived from SECRET_KEY: a database copy alone makes
     no codes."""
 
     error_messages: ClassVar[dict[str, Any]] = {
@@ -99,7 +99,7 @@ PROVIDER = "sso"
 
 
 class Provider(OpenIDConnectProvider):
-    """The provider of the settings. Of what it tells nothing is stored but whom it means."""
+    """The provider of the settings. Of its response, only the account's identifier is stored."""
 
     def __init__(self, request: HttpRequest) -> None:
         rules = settings.SINGLE_SIGN_ON
@@ -134,7 +134,7 @@ class Provider(OpenIDConnectProvider):
 
 
 def claims_of(response: dict[str, Any]) -> dict[str, Any]:
-    """What the ID token and userinfo say; of an address, whether it is verified is what was said beside it."""
+    """The claims of the ID token and userinfo; whether an address is verified comes from the one that states it."""
     token, more = response["id_token"], response.get("userinfo") or {}
     claims = {**token, **more}
     if "email" in more and more["email"] != token.get("email"):
@@ -166,7 +166,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             _refuse(request, _("This account has been closed."), claims)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        return False  # accounts are made above, or not at all
+        return False  # accounts are created above, or not at all
 
     def on_authentication_error(
         self,
@@ -192,9 +192,9 @@ def _is_welcome(claims: dict[str, Any]) -> bool:
         if domain not in rules.domains or not _is_verified(claims):
             return False
     if rules.claim:
-        name, wanted = rules.claim
+        name, required_value = rules.claim
         value = claims.get(name)
-        return wanted in ([str(each) for each in value] if isinstance(value, list) else [str(value)])
+        return required_value in ([str(each) for each in value] if isinstance(value, list) else [str(value)])
     return True
 
 

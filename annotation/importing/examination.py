@@ -68,8 +68,8 @@ def examine(
             problems.append(entry)
         elif isinstance(entry, Note):
             continue
-        elif found := [*validate_record(entry), *mushra.trial_problems(entry, protocol)]:
-            problems += found
+        elif record_problems := [*validate_record(entry), *mushra.trial_problems(entry, protocol)]:
+            problems += record_problems
         else:
             n_shown = len(tasks)
             tasks.setdefault(entry.external_id, entry if n_shown < MAX_TASKS_SHOWN else None)

@@ -447,17 +447,17 @@ def preview_upload(
 
 
 def source_of(upload: Upload, *, format: str) -> Path:
-    """What an import of this format would read of the upload. Raises InvalidInput where it holds no such thing."""
+    """The file or folder that an import of this format reads. Raises InvalidInput where the upload has none."""
     return find_source(_existing_path(upload), format=format)
 
 
 def sound_of(upload: Upload, path: str) -> Path:
     """A sound of an upload, by its path below it. Raises NotFound for anything else."""
     root = _existing_path(upload)
-    found = resolve_below(source_folder(root), path, row="", field="")
-    if not isinstance(found, Path) or not is_audio_file(found):
+    sound = resolve_below(source_folder(root), path, row="", field="")
+    if not isinstance(sound, Path) or not is_audio_file(sound):
         raise NotFound
-    return found
+    return sound
 
 
 def import_upload(

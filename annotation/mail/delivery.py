@@ -26,7 +26,7 @@ _SEND_S = 30.0
 _FAULTS = (SMTPException, OSError, ValueError)
 # Until the next try, after each that failed; a mail that fails once more is given up, after about a day.
 RETRY_AFTER = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 360, 960))
-# How long the log of mails is kept.
+# The retention of the log of mails.
 LOG_RETENTION = timedelta(days=90)
 
 logger = logging.getLogger(__name__)

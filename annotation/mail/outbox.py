@@ -1,4 +1,4 @@
-"""The outbox: a mail is a row, written in the transaction of what it tells of and sent after its commit. A mail server
+"""The outbox: a mail is a row, written in the transaction that it reports and sent after its commit. A mail server
 that is slow or down costs the request nothing."""
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Membership(models.Model):
 
 class Invitation(models.Model):
     """A link that makes whoever opens it a member. Only a digest is kept: the link is shown once, or goes to `email`.
-    `label` tells those who run the study whom it is for."""
+    `label` names its recipient for those who run the study."""
 
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=12, choices=Role.choices)

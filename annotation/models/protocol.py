@@ -68,7 +68,7 @@ class Question(models.Model):
 
 
 class ProtocolDraft(models.Model):
-    """The protocol version that is being written for a study: it may have faults, and nobody is asked by it.
+    """The protocol version that is being written for a study: it may have faults, and raters never see it.
 
     `languages`: those that the editor shows fields for. `base_number`: the version it was begun from. `revision` counts
     saves, so that two tabs do not overwrite each other in silence.

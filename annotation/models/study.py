@@ -79,7 +79,7 @@ class Study(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     # Asked to be deleted: until then it can be restored.
     deletion_due_at = models.DateTimeField(null=True, blank=True)
-    # All that it held is gone; the row stays for the audit log.
+    # All its data are deleted; the row stays for the audit log.
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -61,7 +61,7 @@ SCALE_DIFFERS = "Answers before and after the change would be on different scale
 OPTIONS_STAND = (
     "Judgments store options by their number, so no option can be removed or moved. Add new ones at the end."
 )
-OTHERS_ASKED = "Before and after the change, different tasks would be asked about."
+OTHER_TASKS = "Before and after the change, different tasks would be asked about."
 OTHER_MATERIAL = "Raters before and after the change would judge by different material."
 NO_ANSWERS_YET = "Judgments that are there have no answer to it. Leave it optional."
 ANSWERED_ALREADY = "Judgments have answers to it. Make it optional first, or keep it."
@@ -70,7 +70,7 @@ REASONS = (
     ANSWERS_DIFFER,
     SCALE_DIFFERS,
     OPTIONS_STAND,
-    OTHERS_ASKED,
+    OTHER_TASKS,
     OTHER_MATERIAL,
     NO_ANSWERS_YET,
     ANSWERED_ALREADY,
@@ -78,7 +78,7 @@ REASONS = (
 
 _TASKS = (Since.TASKS, TASKS_SHOW_IT)
 _SCALE = (Since.JUDGMENTS, SCALE_DIFFERS)
-_ASKED = (Since.JUDGMENTS, OTHERS_ASKED)
+_CONDITION = (Since.JUDGMENTS, OTHER_TASKS)
 _FREE = None
 # Of each part the fields that may change at any time (None) and those that stand, with the reason. A field that is not
 # named here stands: a new one is safe until somebody has thought about it.
@@ -94,7 +94,7 @@ _QUESTION: dict[str, _Rule] = {
          "max_choices", "min_events", "max_events", "extent", "clip", "notes"),
         _SCALE,
     ),
-    "ask_if": _ASKED,
+    "ask_if": _CONDITION,
 }  # fmt: skip
 # Parts with fields of their own, which are compared one by one.
 _OWN_PARTS = {"questions", "codes", "skip_reasons", "glossary", "content", "listening"}
@@ -102,18 +102,18 @@ _NESTED = {"points", "options", "bands", "confidence", "required"}
 
 
 def compare(old: Protocol, new: Protocol, *, tasks: bool, judgments: bool) -> list[Change]:
-    """The differences, in the order of the definition; refused ones say why. `tasks` and `judgments`: the study has
-    some."""
-    found = [*_plain(old, new, _PROTOCOL, "", part="protocol", skip=_OWN_PARTS)]
-    found += _content(old, new)
-    heard = [sorted(own.listening.must_hear) for own in (old, new)]
-    if heard[0] != heard[1]:
-        found.append(_change("listening", *heard, part="protocol", key="", field="listening"))
-    found += _questions(old.questions, new.questions)
-    found += _codes(old.codes, new.codes, "codes", part="code")
-    found += _codes(old.skip_reasons, new.skip_reasons, "skip_reasons", part="skip_reason")
+    """The differences, in the order of the definition; refused ones have a reason. `tasks` and `judgments`: the study
+    has some."""
+    differences = [*_plain(old, new, _PROTOCOL, "", part="protocol", skip=_OWN_PARTS)]
+    differences += _content(old, new)
+    must_hear = [sorted(own.listening.must_hear) for own in (old, new)]
+    if must_hear[0] != must_hear[1]:
+        differences.append(_change("listening", *must_hear, part="protocol", key="", field="listening"))
+    differences += _questions(old.questions, new.questions)
+    differences += _codes(old.codes, new.codes, "codes", part="code")
+    differences += _codes(old.skip_reasons, new.skip_reasons, "skip_reasons", part="skip_reason")
     if _plain_value(old.glossary) != _plain_value(new.glossary):
-        found.append(
+        differences.append(
             Change(
                 "glossary", Kind.CHANGED, "glossary", before=_rows(old.glossary), after=_rows(new.glossary)
             )
@@ -121,7 +121,7 @@ def compare(old: Protocol, new: Protocol, *, tasks: bool, judgments: bool) -> li
     holds = {Since.TASKS: tasks, Since.JUDGMENTS: judgments}
     return [
         change if change.since is None or holds[change.since] else replace(change, reason="")
-        for change in found
+        for change in differences
     ]
 
 

@@ -30,19 +30,19 @@ def faults(definition: Mapping[str, Any]) -> list[ProtocolError]:
     """
     rest: dict[str, Any] = copy.deepcopy(dict(definition))
     numbers = {name: list(range(len(rows))) for name, rows in rest.items() if isinstance(rows, list)}
-    found: list[ProtocolError] = []
+    errors: list[ProtocolError] = []
     aside: set[str] = set()
     for _ in range(_MOST):
         try:
             parse(rest)
         except ProtocolError as error:
             if not _refers_to(error, aside):
-                found.append(_at_home(error, numbers))
+                errors.append(_at_home(error, numbers))
             if not _set_aside(rest, error, numbers, aside):
                 break
         else:
             break
-    return found
+    return errors
 
 
 def _refers_to(error: ProtocolError, aside: set[str]) -> bool:

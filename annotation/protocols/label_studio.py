@@ -360,14 +360,14 @@ class _Reader:
                 f"{question['key']}: its condition on {name} names no earlier choice; it is asked always."
             )
             return
-        wanted = [earlier.keys[value] for value in values if value in earlier.keys] or list(
+        option_keys = [earlier.keys[value] for value in values if value in earlier.keys] or list(
             earlier.keys.values()
         )
         if lost := [value for value in values if value not in earlier.keys]:
             self.notes.append(f"{question['key']}: {', '.join(lost)} is no option of {name}.")
         if earlier.question.get("per_candidate") and not question.get("per_candidate"):
             question["per_candidate"] = True
-        question["ask_if"] = {"question": keys[name], "any_of": wanted}
+        question["ask_if"] = {"question": keys[name], "any_of": option_keys}
 
 
 def _to(element: Element) -> tuple[str, ...]:
@@ -383,7 +383,7 @@ def _words(name: str) -> str:
 
 
 def _key(text: str, *, prefix: str, taken: Collection[str], lower: bool = False) -> str:
-    """A key made of a text, unlike those that are taken."""
+    """A key derived from a text, unlike the `taken` ones."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     base = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:36] or f"{prefix}{len(taken) + 1}"
     if lower and not base[0].isalpha():

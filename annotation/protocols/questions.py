@@ -78,7 +78,7 @@ def read_questions(
 
 
 def _check_sides(question: QuestionSpec, layout: str, where: str) -> None:
-    """A preference is between two. In an ABX test it names the one that X is, which every showing draws anew."""
+    """A preference is between two. In an ABX test it names the one that X is, which is drawn for every showing."""
     if question.kind == "preference" and layout not in SIDED:
         raise ProtocolError(f"{where}.kind", f"a preference needs the layout {' or '.join(map(repr, SIDED))}")
     if question.kind == "preference" and layout == "abx":
@@ -247,12 +247,12 @@ def _condition(row: Row, where: str, per_candidate: bool, earlier: Sequence[Ques
             f"{where}.question",
             f"the answers to {key} cannot be listed; use a preference, a choice, choices, or a rating with points",
         )
-    given = [value for value, _ in read_rows(row, "any_of", where)]
-    if not given or any(isinstance(value, bool) or value not in allowed for value in given):
+    values = [value for value, _ in read_rows(row, "any_of", where)]
+    if not values or any(isinstance(value, bool) or value not in allowed for value in values):
         listed = ", ".join(f"{value:g}" if isinstance(value, float) else repr(value) for value in allowed)
         raise ProtocolError(f"{where}.any_of", f"must list some of the answers to {key}: {listed}")
-    check_unique(given, f"{where}.any_of")
-    return Condition(key, tuple(value if isinstance(value, str) else float(value) for value in given))
+    check_unique(values, f"{where}.any_of")
+    return Condition(key, tuple(value if isinstance(value, str) else float(value) for value in values))
 
 
 def _condition_values(question: QuestionSpec) -> tuple[str | float, ...]:

@@ -30,8 +30,8 @@ class Text:
 
 NO_TEXT = Text({"en": ""})
 
-# What somebody answered, as a condition reads it, by question and position (None where it is asked once).
-Given = Mapping[tuple[str, int | None], Collection[str | float]]
+# A rater's answers, as a condition reads them, by question and position (None for a question asked once).
+AnswerValues = Mapping[tuple[str, int | None], Collection[str | float]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ConfidenceSpec:
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """One thing to choose, or one label of an event. Judgments store its number, so its place in the list stands."""
+    """One option to choose, or one label of an event. Judgments store its number, so its place in the list stands."""
 
     key: str
     title: Text
@@ -107,7 +107,7 @@ class QuestionSpec:
     bands: tuple[Band, ...] = ()
     confidence: ConfidenceSpec | None = None
     max_length: int = 2000
-    # Of a continuous scale: the distance between two values; None where every number on it may be given.
+    # Of a continuous scale: the distance between two values; None where every number on it is valid.
     step: float | None = None
     # What can be chosen, and the labels of events.
     options: tuple[OptionSpec, ...] = ()
@@ -202,14 +202,14 @@ class Protocol:
     def question(self, key: str) -> QuestionSpec | None:
         return self._by_key.get(key)
 
-    def asks(self, question: QuestionSpec, given: Given, position: int | None = None) -> bool:
-        """Whether this question is asked (of the candidate at `position`) of someone who gave these answers."""
+    def asks(self, question: QuestionSpec, answers: AnswerValues, position: int | None = None) -> bool:
+        """Whether this question is asked (of the candidate at `position`) of a rater with these answers."""
         if (condition := question.ask_if) is None:
             return True
         earlier = self._by_key[condition.question]
         at = position if earlier.per_candidate else None
-        return self.asks(earlier, given, at) and bool(
-            set(condition.any_of) & set(given.get((earlier.key, at), ()))
+        return self.asks(earlier, answers, at) and bool(
+            set(condition.any_of) & set(answers.get((earlier.key, at), ()))
         )
 
     @property

@@ -116,7 +116,7 @@ def set_study_overlap(study: Study, overlap: int, *, actor: User | None) -> Stud
     """How many judgments a task takes from now on, for tasks that are there and those that come.
 
     A task that an import gave an overlap of its own keeps it, and none takes fewer than it has with those on their way.
-    What early stopping and experts asked for beyond the study's overlap stays asked for.
+    Judgments that early stopping and experts requested beyond the study's overlap stay requested.
     """
     before = study.overlap
     if not 1 <= overlap <= MOST_OVERLAP:

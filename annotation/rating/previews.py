@@ -59,7 +59,7 @@ def next_preview(study: Study, *, seen: Collection[uuid.UUID], draft: bool = Fal
 
 
 def _tasks_shown_by(study: Study, protocol: LoadedProtocol, tasks: QuerySet[Task]) -> QuerySet[Task]:
-    """The tasks, where they were made for the layout and the candidates of this protocol; none of them otherwise."""
+    """The tasks, where they fit the layout and the candidates of this protocol; none of them otherwise."""
     now = load_protocol(study.protocol_version_id).spec
     parts = ("layout", "candidate", "added")
     fits = all(getattr(now, part) == getattr(protocol.spec, part) for part in parts)

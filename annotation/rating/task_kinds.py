@@ -50,12 +50,12 @@ def set_kind(study: Study, task_ids: Collection[int], *, kind: str, actor: User 
     """Traps and repeats stay what they are. Figures rest on regular tasks, so this changes them."""
     if kind not in CHANGEABLE:
         raise InvalidInput.of_field("kind", f"Choose one of {', '.join(CHANGEABLE)}.")
-    wanted = CHANGEABLE[kind]
+    new_kind = CHANGEABLE[kind]
     overlap.lock_tasks(task_ids)
     tasks = Task.objects.filter(study=study, pk__in=task_ids, kind__in=CHANGEABLE.values())
-    ids = list(tasks.exclude(kind=wanted).order_by("pk").values_list("pk", flat=True))
-    known = _give_keys(study, ids) if wanted in _WITH_KEY else set(ids)
-    changed = Task.objects.filter(pk__in=known).update(kind=wanted)
+    ids = list(tasks.exclude(kind=new_kind).order_by("pk").values_list("pk", flat=True))
+    known = _give_keys(study, ids) if new_kind in _WITH_KEY else set(ids)
+    changed = Task.objects.filter(pk__in=known).update(kind=new_kind)
     outcome = KindOutcome(changed, len(task_ids) - len(ids), len(ids) - changed)
     audit.record(
         "tasks.kind_changed", actor=actor, study=study, kind=kind, tasks=sorted(known), **vars(outcome)

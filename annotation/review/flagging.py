@@ -75,7 +75,7 @@ def enqueue_flagging(study: Study, *, actor: User | None) -> Job:
 
 
 def flagging_state(study: Study) -> str:
-    """ "running", "ran", or "never" where no rule has looked at this study yet: then an empty queue says nothing."""
+    """ "running", "ran", or "never" where no rule has looked at this study yet: then an empty queue means nothing."""
     runs = Job.objects.filter(study=study, kind="flag")
     if runs.filter(state__in=Job.UNFINISHED).exists():
         return "running"

@@ -87,9 +87,11 @@ EXCLUSION_REASON_LABELS: dict[str, Promise] = {
 
 
 def evidence_parts(evidence: Mapping[str, Any]) -> list[tuple[str, Promise, Any]]:
-    """What people are told of a rule's evidence: key, name and value as measured."""
-    found = {name: evidence[name] for name in EVIDENCE_LABELS if evidence.get(name) not in (None, "", [], {})}
+    """A rule's evidence as pages show it: key, name and value as measured."""
+    measured = {
+        name: evidence[name] for name in EVIDENCE_LABELS if evidence.get(name) not in (None, "", [], {})
+    }
     for name in ("variance", "mean"):
-        if found.get(f"{name}_on_5") == found.get(name):
-            found.pop(f"{name}_on_5", None)  # it is that scale
-    return [(name, EVIDENCE_LABELS[name], value) for name, value in found.items()]
+        if measured.get(f"{name}_on_5") == measured.get(name):
+            measured.pop(f"{name}_on_5", None)  # it is that scale
+    return [(name, EVIDENCE_LABELS[name], value) for name, value in measured.items()]

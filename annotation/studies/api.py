@@ -161,7 +161,9 @@ class MeChangeIn(In):
     mails_jobs = serializers.BooleanField(
         required=False, help_text="A mail when a job you started has ended."
     )
-    mails_cases = serializers.BooleanField(required=False, help_text="A mail when cases are given to you.")
+    mails_cases = serializers.BooleanField(
+        required=False, help_text="A mail when cases are assigned to you for review."
+    )
 
 
 class MeOut(serializers.Serializer):

@@ -67,9 +67,9 @@ def add_attachment(study: Study, file: UploadedFile[Any], *, actor: User | None)
     content_type, ending = kind
     digest = hashlib.sha256(content).hexdigest()
     name = f"{_plain_name(str(file.name))}{ending}"
-    there = StudyAttachment.objects.filter(study=study, sha256=digest, name=name).first()
-    if there is not None:
-        return there
+    existing = StudyAttachment.objects.filter(study=study, sha256=digest, name=name).first()
+    if existing is not None:
+        return existing
     stored = f"attachments/{study.pk}/{digest}{ending}"
     if not default_storage.exists(stored):
         stored = default_storage.save(stored, ContentFile(content))

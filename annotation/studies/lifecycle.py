@@ -1,7 +1,7 @@
 """The end of a study: archived, or deleted after a grace period in which it can be restored.
 
-Deletion is the one deliberate way past the append-only tables: it says so to the database, for its own transaction. The
-study's row and its audit log stay, so that the site can say that it existed, who deleted it and when.
+Deletion is the one deliberate way past the append-only tables: it declares itself to the database, for its own
+transaction. The study's row and its audit log stay, so that the site can show that it existed, who deleted it and when.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def delete_due_studies() -> int:
     for pk in (
         Study.objects.filter(rules__has_key=_LEFT).exclude(deleted_at=None).values_list("pk", flat=True)
     ):
-        _delete_what_is_left(pk)
+        _delete_remaining_files(pk)
     return len(ids)
 
 
@@ -121,7 +121,7 @@ def delete_study(study_id: int) -> None:
         names = set(_files_of(study))
         clips = _clips_of(study)
         n_judgments = study.n_unnamed_judgments + sum(study.raters.values_list("n_judgments", flat=True))
-        # Before the rows: some hold what the audit log says of them.
+        # Before the rows: some of them are described in the audit log.
         audit.record(
             "study.deleted", actor=None, study=study, subject=study.slug, title=study.title,
             items=study.n_items, tasks=study.n_tasks, judgments=n_judgments,
@@ -140,11 +140,11 @@ def delete_study(study_id: int) -> None:
             rules={_LEFT: {"slug": study.slug, "files": sorted(names)}},
             deletion_due_at=None, n_items=0, n_tasks=0, n_unnamed_judgments=0, n_unnamed_tasks_filled=0,
         )  # fmt: skip
-    _delete_what_is_left(study_id)
+    _delete_remaining_files(study_id)
 
 
-def _delete_what_is_left(study_id: int) -> None:
-    """The files of a deleted study, but for those whose content another study has brought again since."""
+def _delete_remaining_files(study_id: int) -> None:
+    """The files of a deleted study, except those whose content another study has imported since."""
     study = Study.objects.get(pk=study_id)
     left = study.rules.get(_LEFT)
     if left is None:
@@ -177,23 +177,23 @@ def models_of_study() -> list[tuple[type[models.Model], str]]:
     A lookup leads through relations that every row has, where there are such: rows without one would be left behind.
     """
     # Tables that follow others name the study by its number alone.
-    found = {model: "study_id" for model in _own_models() if _names_study(model)}
+    lookups = {model: "study_id" for model in _own_models() if _names_study(model)}
     left: list[tuple[int, int, type[models.Model], str]] = [(0, 0, Study, "")]
     while left:
         nearest = min(left, key=lambda each: each[:2])
         left.remove(nearest)
         n_optional, n_steps, model, path = nearest
-        if model in found:
+        if model in lookups:
             continue
         if model is not Study:
-            found[model] = path
+            lookups[model] = path
         for relation in _relations(model):
             holder = relation.model
             stays = holder in (Study, AuditEvent, Clip) or relation.remote_field.on_delete is models.SET_NULL
-            if not stays and holder not in found:
+            if not stays and holder not in lookups:
                 way = f"{relation.name}__{path}" if path else relation.name
                 left.append((n_optional + relation.null, n_steps + 1, holder, way))
-    return sorted(found.items(), key=lambda pair: -pair[1].count("__"))
+    return sorted(lookups.items(), key=lambda pair: -pair[1].count("__"))
 
 
 def _relations(model: type[models.Model]) -> Iterator[models.ForeignKey]:  # type: ignore[type-arg]
@@ -222,7 +222,7 @@ def _files_of(study: Study) -> Iterator[str]:
 
 def _clips_of(study: Study) -> set[int]:
     versions = ItemVersion.objects.filter(item__study=study)
-    found = {
+    clip_ids = {
         pk
         for rows in (
             versions.values_list("clip", flat=True),
@@ -232,7 +232,7 @@ def _clips_of(study: Study) -> set[int]:
         for pk in rows.order_by().distinct()
         if pk is not None
     }
-    return found
+    return clip_ids
 
 
 def _delete_unused_clips(ids: set[int]) -> Iterator[str]:
@@ -250,7 +250,7 @@ def _delete_unused_clips(ids: set[int]) -> Iterator[str]:
             )
             for pk in rows
         }
-        gone = Clip.objects.filter(pk__in=set(some) - used)
-        for original, canonical in gone.values_list("original", "canonical"):
+        unused = Clip.objects.filter(pk__in=set(some) - used)
+        for original, canonical in unused.values_list("original", "canonical"):
             yield from (original, canonical)
-        gone._raw_delete(gone.db)
+        unused._raw_delete(unused.db)

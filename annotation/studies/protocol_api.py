@@ -77,9 +77,9 @@ class ProtocolChangesView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """What changed from one version of the protocol to another."""
         study = access.managed_study(request.user, slug)
-        asked = request.query_params
-        new = protocols.version_of(study, asked.get("number", ""))
-        since = protocols.version_of(study, asked.get("since") or str(max(1, new.number - 1)))
+        params = request.query_params
+        new = protocols.version_of(study, params.get("number", ""))
+        since = protocols.version_of(study, params.get("since") or str(max(1, new.number - 1)))
         return _changes_response(protocols.protocol_changes(study, new.spec, since=since.spec))
 
     @operation("try_protocol", ProtocolChangesOut, 400, 403, 404, request=ProtocolToTryIn)

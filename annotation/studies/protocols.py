@@ -153,12 +153,12 @@ def protocol_changes(study: Study, new: Protocol, *, since: Protocol | None = No
     its data do not allow some of it."""
     old = since or load_protocol(study.protocol_version_id).spec
     answered = has_answers(study)
-    found = changes.compare(old, new, tasks=study.tasks.exists(), judgments=answered)
-    return [_checked_return(study, change, new) for change in found] if answered else found
+    differences = changes.compare(old, new, tasks=study.tasks.exists(), judgments=answered)
+    return [_checked_return(study, change, new) for change in differences] if answered else differences
 
 
 def _checked_return(study: Study, change: Change, new: Protocol) -> Change:
-    """A question that comes back under its key stands beside the answers that it had."""
+    """A question that comes back under its key stands beside its earlier answers."""
     question = new.question(change.key)
     if question is None or (change.part, change.field, change.kind) != ("question", "", changes.Kind.ADDED):
         return change
@@ -172,8 +172,8 @@ def _checked_return(study: Study, change: Change, new: Protocol) -> Change:
 def has_answers(study: Study) -> bool:
     """Whether anybody has answered, or is about to: who holds a task answers it by the version it was handed out under,
     whatever is published meanwhile."""
-    held = Assignment.objects.filter(task__study=study, state=Assignment.State.OPEN)
-    return Judgment.objects.filter(study=study).exists() or held.exists()
+    open_assignments = Assignment.objects.filter(task__study=study, state=Assignment.State.OPEN)
+    return Judgment.objects.filter(study=study).exists() or open_assignments.exists()
 
 
 @transaction.atomic

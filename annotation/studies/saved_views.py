@@ -35,9 +35,9 @@ def save_view(
     name = name.strip()
     own = SavedView.objects.filter(study=study, owner=user, page=page)
     if not 0 < len(name) <= MAX_NAME:
-        raise _refused(f"Give it a name of 1 to {MAX_NAME} characters.")
+        raise _invalid_name(f"Give it a name of 1 to {MAX_NAME} characters.")
     if not own.filter(name=name).exists() and own.count() >= MAX_VIEWS:
-        raise _refused(f"You have {MAX_VIEWS} views of this list; delete one first.")
+        raise _invalid_name(f"You have {MAX_VIEWS} views of this list; delete one first.")
     view, _ = SavedView.objects.update_or_create(
         study=study, owner=user, page=page, name=name, defaults={"filters": dict(filters), "shared": shared}
     )
@@ -56,5 +56,5 @@ def delete_view(study: Study, page: str, view_id: int, *, user: User, manages: b
     audit.record("view.deleted", actor=user, study=study, subject=view.name, page=page)
 
 
-def _refused(message: str) -> InvalidInput:
+def _invalid_name(message: str) -> InvalidInput:
     return InvalidInput.of_field("name", message, summary="This view cannot be saved.")

@@ -176,8 +176,8 @@ def _answers(judgments: Sequence[Judgment]) -> dict[int, list[dict[str, Any]]]:
             **{name: getattr(row, name) for name in ("choice", "value", "confidence", "text")},
         }
         # Of the kinds that have them, so that a receiver of the others gets what it always got.
-        own = {"option": row.option, "options": row.options, "events": row.events}
-        answer |= {name: part for name, part in own.items() if part is not None}
+        optional_parts = {"option": row.option, "options": row.options, "events": row.events}
+        answer |= {name: part for name, part in optional_parts.items() if part is not None}
         answers.setdefault(row.judgment_id, []).append(answer)
     return answers
 
@@ -190,7 +190,7 @@ def _delivery(
     return WebhookDelivery(webhook=webhook, delivery_id=name, source=source, event=event, body=body, **more)
 
 
-# Votes that an import brought, millions perhaps, are told of by its own event.
+# Votes that an import brought, millions perhaps, are reported by its own event.
 _ROWS: dict[str, QuerySet[Any]] = {
     "audit": AuditEvent.objects.all(),
     "judgments": Judgment.objects.exclude(origin=Judgment.Origin.IMPORTED),

@@ -43,7 +43,7 @@ class ProfileForm(forms.Form):
         required=False,
     )
     mails_cases = forms.BooleanField(
-        label=_("Send me a mail when cases are given to me to review"), required=False
+        label=_("Send me a mail when cases are assigned to me for review"), required=False
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -116,8 +116,8 @@ class RecoveryCodes(ViewRecoveryCodesView):
 
 
 class RequireTwoFactor:
-    """Where a second factor is required, nothing else opens before it is set up. For sessions: tokens are made in one.
-    Costs no query: the session's account says whether it lacks one."""
+    """Where a second factor is required, nothing else opens before it is set up. For sessions: tokens are created in
+    one. Costs no query: the session's account has the flag."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

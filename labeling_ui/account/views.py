@@ -133,7 +133,7 @@ class PasswordChange(PasswordChangeView):
 @sensitive_post_parameters("password")
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """What an invitation leads to: an account if there is none yet, then the study. Members are led to it by any link
-    to it, however old; whoever else has a link that opens nothing is told whom to ask."""
+    to it, however old; others with an invalid link see who can invite them."""
     invitation = members.invitation_by_token(token)
     if invitation is not None and _is_member(request.user, invitation):
         return _to_study(request.user, invitation)

@@ -77,7 +77,7 @@ class CellDrawer:
     def __init__(self, study: Study, query: Query, facts: Facts, context: RowContext) -> None:
         self.study, self.query, self.facts, self.context = study, query, facts, context
         self.columns = query.shown_columns
-        # A row of a page links to the item's; its address is made once.
+        # A row of a page links to the item's; its address is built once.
         self.item_path = reverse("item_history", args=[study.slug, 0])
         self.clips_template = get_template("labeling_ui/data/clip.html")
 

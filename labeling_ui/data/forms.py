@@ -17,7 +17,7 @@ MOST_ROWS = 1000
 
 
 class ChangeForm(forms.Form):
-    """`action` decides which of the other fields is read; the service says what is missing."""
+    """`action` decides which of the other fields is read; the service reports what is missing."""
 
     action = forms.ChoiceField(label=_("What to do"))
     reason = forms.CharField(label=_("Reason"), required=False, max_length=40)

@@ -70,17 +70,21 @@ def table_tabs(study: Study, query: Query) -> list[dict[str, Any]]:
     """The other tables take along the filters that they have, too."""
     tabs = []
     for name, table in TABLES.items():
-        there = (
+        table_query = (
             query
             if name == query.table
             else replace(
-                Query.of(name, {key: list(given) for key, given in query.filters.items()}),
+                Query.of(name, {key: list(values) for key, values in query.filters.items()}),
                 sort="",
                 columns=(),
             )
         )
         tabs.append(
-            {"title": look_up(table.label), "path": data_path(study, there), "current": name == query.table}
+            {
+                "title": look_up(table.label),
+                "path": data_path(study, table_query),
+                "current": name == query.table,
+            }
         )
     return tabs
 
@@ -200,32 +204,32 @@ def chips(study: Study, query: Query, facts: Facts) -> list[Chip]:
 
 
 def _chip_text(one: Filter, query: Query, facts: Facts) -> str:
-    label, given = look_up(one.label), query.filters
+    label, filters = look_up(one.label), query.filters
     match one.kind:
         case "choice":
             titles = dict(_options(one, facts)) if one.key != "rater" else {}
-            return f"{label}: {', '.join(titles.get(value, value) for value in given[one.key])}"
+            return f"{label}: {', '.join(titles.get(value, value) for value in filters[one.key])}"
         case "flag":
-            return f"{label}: {_('yes') if given[one.key][0] == 'yes' else _('no')}"
+            return f"{label}: {_('yes') if filters[one.key][0] == 'yes' else _('no')}"
         case "range" | "days":
-            return f"{label}: {_span(*(_value(given, name) for name in one.names))}"
+            return f"{label}: {_span(*(_value(filters, name) for name in one.names))}"
         case "score":
-            name = facts.scorers.get(_value(given, "scorer"), (_value(given, "scorer"), 0))[0]
-            return f"{name}: {_span(_value(given, 'score.min'), _value(given, 'score.max'))}"
+            name = facts.scorers.get(_value(filters, "scorer"), (_value(filters, "scorer"), 0))[0]
+            return f"{name}: {_span(_value(filters, 'score.min'), _value(filters, 'score.max'))}"
         case "answer":
-            title = facts.questions.get(_value(given, "question"), (label, ()))[0]
+            title = facts.questions.get(_value(filters, "question"), (label, ()))[0]
             parts = [
-                _span(_value(given, "answer.min"), _value(given, "answer.max")),
-                _span(_value(given, "confidence.min"), _value(given, "confidence.max")),
+                _span(_value(filters, "answer.min"), _value(filters, "answer.max")),
+                _span(_value(filters, "confidence.min"), _value(filters, "confidence.max")),
             ]
             sure = f" · {_('confidence')} {parts[1]}" if parts[1] else ""
             return f"{title}: {parts[0]}{sure}"
         case _:
-            return f"{label}: {_value(given, one.key)}"
+            return f"{label}: {_value(filters, one.key)}"
 
 
-def _value(given: Mapping[str, Sequence[str]], name: str) -> str:
-    return (given.get(name) or ("",))[0]
+def _value(filters: Mapping[str, Sequence[str]], name: str) -> str:
+    return (filters.get(name) or ("",))[0]
 
 
 def _span(least: str, most: str) -> str:

@@ -194,7 +194,7 @@ def _candidates(version: ItemVersion) -> tuple[Candidate, ...]:
 
 
 def _task_page(known: Sequence[ItemVersion], after: int) -> tuple[list[Task], int | None]:
-    """Tasks of the newest version first, each version's as they were made; and the `after` of the next page."""
+    """Tasks of the newest version first, each version's by creation; and the `after` of the next page."""
     rows = Task.objects.filter(item_version__in=[one.pk for one in known]).select_related("item_version")
     last = rows.filter(pk=after).first() if after else None
     if last is not None:
@@ -213,13 +213,13 @@ def _task_sections(votes: Sequence[TaskVotes], numbers: Mapping[int, int]) -> It
     for read in readable_judgments(judgments):
         by_task.setdefault(read.judgment.task_id, []).append(read)
     for one in votes:
-        read_here = by_task.get(one.task.pk, [])
+        task_judgments = by_task.get(one.task.pk, [])
         yield TaskSection(
             task=one.task,
             version=numbers[one.task.item_version_id],
             candidates=one.candidates,
-            judgments=tuple(read_here),
-            distributions=tuple(distributions(read_here)),
+            judgments=tuple(task_judgments),
+            distributions=tuple(distributions(task_judgments)),
             pair_scores=tuple(_pair_scores(one)),
         )
 
@@ -240,14 +240,16 @@ def _pair_scores(votes: TaskVotes) -> Iterator[PairScore]:
 def _score_rows(candidates: Sequence[Candidate]) -> Iterator[ScoreRow]:
     """The newest value of each output, scorer by scorer."""
     places = {candidate.pk: place for place, candidate in enumerate(candidates)}
-    found: dict[tuple[int, str], tuple[Score, list[float | None]]] = {}
+    values_by_output: dict[tuple[int, str], tuple[Score, list[float | None]]] = {}
     rows = Score.objects.filter(candidate__in=places, other=None).select_related("scorer").order_by("-pk")
     for score in rows[:500]:
-        _one, values = found.setdefault((score.scorer_id, score.output), (score, [None] * len(candidates)))
+        _one, values = values_by_output.setdefault(
+            (score.scorer_id, score.output), (score, [None] * len(candidates))
+        )
         place = places[score.candidate_id]
         if values[place] is None:
             values[place] = score.value
-    for score, values in found.values():
+    for score, values in values_by_output.values():
         output = "" if score.output == "value" else score.output
         yield ScoreRow(scorer_title(score.scorer.key), score.scorer.digest[:8], output, tuple(values))
 
@@ -261,7 +263,7 @@ def _skips(tasks: Iterable[Task]) -> list[ReadableSkip]:
 def _reasons(
     cases: Sequence[ReviewCase], protocol: Protocol, known: Sequence[ItemVersion]
 ) -> list[ReadableReason]:
-    """What rules found; of versions that the reader has not judged, the rules alone."""
+    """The reasons of cases; without the evidence for versions that the reader has not judged."""
     by_pk, known_pks = {case.pk: case for case in cases}, {version.pk for version in known}
     rows = list(CaseReason.objects.filter(case__in=by_pk).order_by("fired_at", "pk"))
     for row in rows:

@@ -37,7 +37,7 @@ def read_languages(sent: Sent) -> list[str]:
 
 
 def read_definition(sent: Sent) -> Definition:
-    """What the form says, faults and all: a number that is none stays a text, so that its fault is named there."""
+    """The form's values, faults included: an invalid number stays a text, so that its fault is shown beside it."""
     form = _Form(sent)
     definition: Definition = form.part("", fields.PROTOCOL)
     definition["listening"] = form.part("listening", [fields.MUST_HEAR]) or {"must_hear": []}
@@ -111,12 +111,12 @@ class _Form:
 
     def rows(self, path: str, rows: Rows) -> list[Definition]:
         place = _at(path, rows.name)
-        found = [self.part(f"{place}.{i}", rows.inputs) for i in self.numbers(place)]
+        parts = [self.part(f"{place}.{i}", rows.inputs) for i in self.numbers(place)]
         if rows.name == "options":
-            _name(found, prefix="option", lower=False)
+            _name(parts, prefix="option", lower=False)
         if rows.name == "glossary":
-            found = [{"positive": [], "negative": [], **row} for row in found]
-        return found
+            parts = [{"positive": [], "negative": [], **row} for row in parts]
+        return parts
 
     def question(self, path: str) -> Definition:
         chosen = fields.TYPES.get(str(self.sent.get(f"{path}.type")), fields.TYPES["text"])
@@ -129,18 +129,18 @@ class _Form:
             points = self.rows(place, fields.Rows("points", "", fields.POINTS.inputs, ""))
             question["confidence"] = {"title": "", **self.part(place, fields.CONFIDENCE), "points": points}
             question["confidence"]["title"] = question["confidence"]["title"] or DEFAULT_CONFIDENCE
-        earlier, wanted = self.sent.get(f"{path}.ask_if.question"), self.sent.getlist(f"{path}.ask_if.any_of")
+        earlier, any_of = self.sent.get(f"{path}.ask_if.question"), self.sent.getlist(f"{path}.ask_if.any_of")
         if earlier:
             # Values are named with their question: those of another one are left behind when it changes.
             start = f"{earlier}="
-            own = [str(value).removeprefix(start) for value in wanted if str(value).startswith(start)]
+            own = [str(value).removeprefix(start) for value in any_of if str(value).startswith(start)]
             values = [_condition_value(value) for value in own]
             question["ask_if"] = {"question": str(earlier), "any_of": values}
         return question
 
     def follow_names(self, numbers: Sequence[int], questions: Sequence[Definition]) -> None:
-        """Conditions name questions and options by the keys that the form was shown with; some are made anew from what
-        was typed since."""
+        """Conditions name questions and options by the keys that the form was rendered with; some are derived
+        again from what was typed since."""
         now: dict[str, tuple[str, dict[str, str]]] = {}
         for number, question in zip(numbers, questions, strict=True):
             place = f"questions.{number}"
@@ -188,7 +188,7 @@ def condition_text(value: Any) -> str:
 
 
 def _name(rows: Sequence[Definition], *, prefix: str, lower: bool, longest: int = 40) -> None:
-    """Give those without a key one that is made from their title."""
+    """Give rows without a key one derived from their title."""
     taken = {row["key"] for row in rows if row.get("key")}
     for number, row in enumerate(rows, 1):
         if row.get("key"):
@@ -252,14 +252,14 @@ def _add_question(definition: Definition, path: str, _argument: str) -> None:
 
 def _change_type(definition: Definition, path: str, argument: str) -> None:
     chosen, old = fields.TYPES[argument], part_at(definition, path)
-    kept_names = {one.name for one in fields.inputs_of(chosen.key)} | {"ask_if", "confidence"}
-    kept_names |= {rows.name for rows in fields.rows_of(chosen.key)}
+    field_names = {one.name for one in fields.inputs_of(chosen.key)} | {"ask_if", "confidence"}
+    field_names |= {rows.name for rows in fields.rows_of(chosen.key)}
     levels = fields.LEVELS_OF_TYPE.get(chosen.key, ())
-    kept = {name: value for name, value in old.items() if name in kept_names}
-    if kept.get("level") not in levels:
-        kept.pop("level", None)
+    values = {name: value for name, value in old.items() if name in field_names}
+    if values.get("level") not in levels:
+        values.pop("level", None)
     old.clear()
-    old.update({**copy.deepcopy(dict(chosen.start)), **kept, "kind": chosen.kind})
+    old.update({**copy.deepcopy(dict(chosen.start)), **values, "kind": chosen.kind})
 
 
 def _add_row(definition: Definition, path: str, _argument: str) -> None:

@@ -40,7 +40,7 @@ class Value:
     language: str = ""
     language_name: str = ""
     direction: str = "auto"
-    # Where several languages stand below each other, an empty field says which one it is for.
+    # Where several languages stand below each other, an empty field shows which one it is for.
     hint: str = ""
 
 
@@ -61,7 +61,7 @@ class Control(Place):
     choices: list[Choice] = field(default_factory=list)
     checked: bool = False
     placeholder: Label = ""
-    # The key that a condition names this part by, while its key is made from its wording.
+    # The key that a condition names this part by, while its key is derived from its wording.
     was: str | None = None
 
     @property
@@ -141,12 +141,12 @@ class Editor:
 
 def languages_of(definition: Mapping[str, Any]) -> list[str]:
     """The languages in which some text of a definition is."""
-    found: dict[str, None] = {"en": None}
+    languages: dict[str, None] = {"en": None}
 
     def look(part: Any) -> None:
         if isinstance(part, Mapping):
             if "en" in part and all(isinstance(text, str) for text in part.values()):
-                found.update(dict.fromkeys(part))
+                languages.update(dict.fromkeys(part))
             else:
                 for each in part.values():
                     look(each)
@@ -155,7 +155,7 @@ def languages_of(definition: Mapping[str, Any]) -> list[str]:
                 look(each)
 
     look(definition)
-    return list(found)
+    return list(languages)
 
 
 def build(
@@ -165,7 +165,7 @@ def build(
     faults: Sequence[Fault] = (),
     published_keys: Collection[str] = (),
 ) -> Editor:
-    """`published_keys`: of questions that judgments may name, which are shown; others are made from their wording."""
+    """`published_keys`: of questions that judgments may name, which are shown; others derive from their wording."""
     return _Builder(definition, languages, frozenset(published_keys)).build(faults)
 
 
@@ -287,17 +287,17 @@ class _Builder:
     def key(
         self, control: Control, part: Mapping[str, Any], *, fixed: bool, prefix: str, number: int
     ) -> None:
-        """A key that is made from the wording stays out of sight, as a placeholder, until it is published."""
+        """A key derived from the wording is shown only as a placeholder until it is published."""
         key = str(part.get("key", ""))
-        made = key_of(_in(part.get("title"), "en"))
+        derived_key = key_of(_in(part.get("title"), "en"))
         control.was = key
-        if not fixed and (key == f"{prefix}{number}" or (made and key.startswith(made[:30]))):
+        if not fixed and (key == f"{prefix}{number}" or (derived_key and key.startswith(derived_key[:30]))):
             control.placeholder, control.values[0].value = key, ""
 
     def rows(self, path: str, rows: Rows, part: Mapping[str, Any], *, published: bool = False) -> RowList:
         name = f"{path}.{rows.name}" if path else rows.name
-        found = RowList(name, title=rows.title, help=rows.help, add=rows.add, kind=rows.name)
-        self.places[name] = found
+        row_list = RowList(name, title=rows.title, help=rows.help, add=rows.add, kind=rows.name)
+        self.places[name] = row_list
         values = [one for one in part.get(rows.name, []) if isinstance(one, Mapping)]
         for i, value in enumerate(values):
             row = Row(f"{name}.{i}", number=i + 1, is_first=i == 0, is_last=i == len(values) - 1)
@@ -308,10 +308,10 @@ class _Builder:
                 if control.path.endswith(".key") and rows.name in ("options", "skip_reasons"):
                     prefix = "option" if rows.name == "options" else "r"
                     self.key(control, value, fixed=published, prefix=prefix, number=i + 1)
-            found.rows.append(row)
+            row_list.rows.append(row)
         if rows.name == "points":
-            found.sizes = (2, 3, 4, 5, 6, 7, 9, 10, 11)
-        return found
+            row_list.sizes = (2, 3, 4, 5, 6, 7, 9, 10, 11)
+        return row_list
 
     # Questions
 
@@ -342,8 +342,8 @@ class _Builder:
                 self.key(control, question, fixed=published, prefix="q", number=number + 1)
             (card.more if one.more else card.main).append(control)
         for rows in fields.rows_of(chosen.key):
-            found = self.rows(path, rows, question, published=published)
-            (card.more_rows if rows.more else card.rows).append(found)
+            row_list = self.rows(path, rows, question, published=published)
+            (card.more_rows if rows.more else card.rows).append(row_list)
         card.may_have_confidence = chosen.key not in ("text", "events", "ranking")
         if "confidence" in question:
             self.confidence(card, question["confidence"])

@@ -68,7 +68,7 @@ def _points(*labels: str) -> list[dict[str, Any]]:
 
 QUALITY = _points("Bad", "Poor", "Fair", "Good", "Excellent")
 SURE = _points("Guessing", "", "", "", "Certain")
-# Their keys are made of the wording, once there is one.
+# Their keys are derived from the wording, once there is one.
 OPTIONS = [{"key": "option1", "title": "First option"}, {"key": "option2", "title": "Second option"}]
 TYPES = {
     one.key: one
@@ -109,7 +109,7 @@ RANGED = ("slider",)
 OPTIONED = ("choice", "choices", "events")
 _KEY = Input(
     "key", _("Key"), "line",
-    help=_("Names the answer in exports. Left empty, it is made from the wording."), more=True,
+    help=_("Names the answer in exports. Left empty, it is derived from the wording."), more=True,
 )  # fmt: skip
 
 QUESTION: tuple[Input, ...] = (

@@ -59,8 +59,8 @@ def _answer_text(question: QuestionSpec, answer: Mapping[str, Any]) -> str:
     if "ranking" in answer:
         return " › ".join(chr(ord("A") + position) for position in answer["ranking"])
     if "events" in answer:
-        said = (_event_text(event, options) for event in answer["events"])
-        return "; ".join(said) or _("Nothing to mark")
+        event_texts = (_event_text(event, options) for event in answer["events"])
+        return "; ".join(event_texts) or _("Nothing to mark")
     if "value" in answer:
         labels = {point.value: in_language(point.label) for point in question.points}
         return f"{answer['value']:g} {labels.get(answer['value'], '')}".strip()

@@ -133,12 +133,12 @@ def _task_card(
     )
 
 
-def distribution_bars(found: Distribution) -> tuple[str, list[Bar]]:
+def distribution_bars(distribution: Distribution) -> tuple[str, list[Bar]]:
     """Title and bars, as `study/bars.html` draws them."""
-    title = f"{found.of.title}: {found.title}" if found.of else found.title
+    title = f"{distribution.of.title}: {distribution.title}" if distribution.of else distribution.title
     bars = [
         Bar(f"{row.text} = {row.system}" if row.system else row.text, row.n, None, 100 * row.share)
-        for row in found.rows
+        for row in distribution.rows
     ]
     return title, bars
 

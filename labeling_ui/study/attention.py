@@ -31,7 +31,7 @@ RATERS_NAMED = 3
 
 @dataclass(frozen=True)
 class Matter:
-    """One thing to look at. `weight`: "bad" where something is broken, else "warn"."""
+    """One problem to look at. `weight`: "bad" where something is broken, else "warn"."""
 
     weight: str
     text: str
@@ -133,7 +133,7 @@ def curve(course: Course | None, progress: Progress) -> Curve | None:
 
 
 def finish_sentence(study: Study, course: Course | None, progress: Progress) -> str:
-    """When the judgments wanted may be there, if the last days are a guide; empty where nothing tells."""
+    """When the judgments wanted may be there, if the last days are a guide; empty without an estimate."""
     if study.state != Study.State.RUNNING or course is None or not progress.judgments_wanted:
         return ""
     missing = progress.judgments_wanted - progress.judgments

@@ -32,7 +32,7 @@ class PresetCard:
     chosen: bool
 
 
-# To begin with an empty page: the layout, and what is said of it.
+# To begin with an empty page: the layout, its title and its description.
 BLANK = {
     "own-rating": (
         "rating",

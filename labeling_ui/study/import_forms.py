@@ -182,7 +182,7 @@ COLUMN_TYPE_LABELS: dict[str, Promise] = {
 
 
 class ReadingForm(forms.Form):
-    """How to read the files, and by which protocol: the page is drawn anew with it."""
+    """How to read the files, and by which protocol: the page is rendered again with it."""
 
     format = forms.ChoiceField(label=_("Format"))
     encoding = forms.ChoiceField(
@@ -253,13 +253,13 @@ class PairingForm(forms.Form):
         self.fields["pairing"].initial, self.fields["per_prompt"].initial = ALL, 1
 
     def chosen(self) -> Pairing:
-        """What the form says, or its defaults where it says nothing that can be used."""
-        given = self.cleaned_data if self.is_bound and self.is_valid() else {}
-        kind = given.get("pairing") or ALL
-        baseline = given.get("baseline") or next(iter(self._design.systems), "")
+        """The form's values, or its defaults where they are missing or invalid."""
+        cleaned = self.cleaned_data if self.is_bound and self.is_valid() else {}
+        kind = cleaned.get("pairing") or ALL
+        baseline = cleaned.get("baseline") or next(iter(self._design.systems), "")
         if kind == BASELINE and baseline:
             return Pairing(BASELINE, baseline=baseline)
-        return Pairing(SAMPLE, n=given.get("per_prompt") or 1) if kind == SAMPLE else ALL_PAIRS
+        return Pairing(SAMPLE, n=cleaned.get("per_prompt") or 1) if kind == SAMPLE else ALL_PAIRS
 
     def ways(self) -> Iterator[tuple[Any, forms.BoundField | None, int]]:
         """Each way with the control that it has and how many comparisons it makes."""
@@ -342,7 +342,7 @@ class MappingForm(forms.Form):
         return cleaned
 
     def _named_by_prompt(self, chosen: Container[str]) -> bool:
-        """Of single clips that are compared, the prompt tells which belong together."""
+        """Single clips that are compared are grouped by their prompt."""
         judged = "answer" if self._protocol.candidate == "text" else "audio"
         texts = "prompt" in chosen or "question_text" in chosen
         return bool(candidate_letters(self._protocol)) and judged in chosen and texts
@@ -369,10 +369,10 @@ class MappingForm(forms.Form):
     @property
     def options(self) -> dict[str, bool | None]:
         """`archive` is left to the import's default where the page did not ask about it."""
-        asked = {name: self.cleaned_data[name] for name in IMPORT_OPTIONS}
-        if not asked["archive"] and ARCHIVE_ASKED not in self.data:
-            asked["archive"] = None
-        return asked
+        values = {name: self.cleaned_data[name] for name in IMPORT_OPTIONS}
+        if not values["archive"] and ARCHIVE_ASKED not in self.data:
+            values["archive"] = None
+        return values
 
 
 class NewStudyPart(forms.Form):

@@ -33,7 +33,7 @@ from labeling_ui.page_responses import action
 from labeling_ui.study.import_forms import import_field_help
 from labeling_ui.study.upload_page import UploadPage
 
-# Sent where the page is to be drawn anew with what its forms say.
+# Sent to render the page again with its forms' values.
 UPDATE = "update"
 SOUND_TYPES = {
     ".wav": "audio/wav",
@@ -135,7 +135,7 @@ def _start_import(request: HttpRequest, page: UploadPage) -> Any:
 
 @login_required
 def upload_sound(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponseBase:
-    """A sound of an upload, for whoever brought it."""
+    """A sound of an upload, for whoever uploaded it."""
     sound = uploads.sound_of(access.upload_of(request.user, upload_id), request.GET.get("path", ""))
     content_type = SOUND_TYPES.get(sound.suffix.lower(), "application/octet-stream")
     with sound.open("rb") as file:

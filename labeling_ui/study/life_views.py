@@ -60,7 +60,7 @@ def copy_study(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         with errors_in_form(form, (Conflict, InvalidInput), field="slug"):
             copy = copies.copy_study(study, actor=request.user, **form.cleaned_data)
-            messages.success(request, _("The copy is made. It is a draft: nobody rates in it yet."))
+            messages.success(request, _("The copy is ready. It is a draft: nobody rates in it yet."))
             return redirect("questions", copy.slug)
     return render(request, "labeling_ui/study/life/copy.html", {"study": study, "form": form})
 

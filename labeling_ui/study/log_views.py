@@ -39,7 +39,7 @@ class LogForm(forms.Form):
             del self.fields["study"]
 
     def filters(self) -> audit.LogFilters:
-        """What is wrong filters nothing, and says so at its field."""
+        """An invalid value filters nothing, and is reported at its field."""
         return audit.LogFilters(**self.cleaned_data) if self.is_valid() else audit.LogFilters()
 
 
@@ -77,13 +77,13 @@ def _log_page(request: HttpRequest, events: QuerySet[AuditEvent], study: Study |
     page = _PageForm(request.GET)
     before = page.cleaned_data["before"] if page.is_valid() else None
     rows = audit.search(events, filters).order_by("-pk")
-    found = list(rows.filter(**({"pk__lt": before} if before else {}))[: LINES_SHOWN + 1])
+    page_events = list(rows.filter(**({"pk__lt": before} if before else {}))[: LINES_SHOWN + 1])
     query.pop("before", None)
-    older = {**query, "before": found[LINES_SHOWN - 1].pk} if len(found) > LINES_SHOWN else None
+    older = {**query, "before": page_events[LINES_SHOWN - 1].pk} if len(page_events) > LINES_SHOWN else None
     context = {
         "study": study,
         "form": form,
-        "lines": list(log_lines(found[:LINES_SHOWN])),
+        "lines": list(log_lines(page_events[:LINES_SHOWN])),
         "query": urlencode(query),
         "filtered": bool(query),
         "is_first": before is None,
@@ -107,7 +107,7 @@ def _log_file(
 
 
 def _file_rows(rows: QuerySet[AuditEvent]) -> Iterator[list[object]]:
-    """A chunk at a time, by key: nothing is held open while somebody reads slowly."""
+    """A chunk at a time, by key: no transaction stays open for a slow reader."""
     yield ["id", "at", "study", "who", "action", "subject", "data"]
     last = 0
     while chunk := list(rows.filter(pk__gt=last).order_by("pk")[:_CHUNK]):

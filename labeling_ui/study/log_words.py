@@ -1,4 +1,4 @@
-"""The audit log in words: what each action is called, and what is told of it."""
+"""The audit log in words: the title of each action, and its details."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "study.archived": _("Study archived"),
     "study.unarchived": _("Study taken out of the archive"),
     "study.deletion_requested": _("Deletion requested"),
-    "study.restored": _("Deletion taken back"),
+    "study.restored": _("Deletion cancelled"),
     "study.deleted": _("Study deleted"),
     "attachment.added": _("File of the guidelines added"),
     "attachment.removed": _("File of the guidelines removed"),
@@ -63,7 +63,7 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "case.put_back": _("Case released"),
     "case.returned": _("Returned to a rater"),
     "case.came_back": _("Case came back from a rater"),
-    "case.undone": _("Decision taken back"),
+    "case.undone": _("Decision undone"),
     "cases.requested": _("Items sent to review"),
     "cases.assigned": _("Cases assigned"),
     "cases.closed": _("Cases closed"),
@@ -92,7 +92,7 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "export.requested": _("Export started"),
     "export.written": _("Export finished"),
     "release.requested": _("Release started"),
-    "release.made": _("Release made"),
+    "release.made": _("Release created"),
     "release.rebuilt": _("Release rebuilt"),
     "release.fetched": _("Release downloaded"),
     "release.file_deleted": _("File of a release deleted"),
@@ -100,7 +100,7 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "training_set.written": _("Training set finished"),
     "report.requested": _("Report requested"),
     "review_report.requested": _("Report of the review requested"),
-    "token.made": _("Token made"),
+    "token.made": _("Token created"),
     "token.revoked": _("Token revoked"),
     "webhook.added": _("Webhook added"),
     "webhook.changed": _("Webhook changed"),
@@ -123,7 +123,7 @@ ACTION_TITLES: Mapping[str, Promise] = {
     "user.second_factor_removed": _("Two-factor sign-in switched off"),
     "user.second_factor_failed": _("Wrong code at two-factor sign-in"),
     "user.recovery_code_used": _("Recovery code used"),
-    "user.recovery_codes_made": _("New recovery codes made"),
+    "user.recovery_codes_made": _("New recovery codes created"),
 }
 _DETAILS = 6
 _DETAIL_LENGTH = 120

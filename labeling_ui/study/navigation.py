@@ -81,7 +81,7 @@ def _is_current(request: HttpRequest, tab: Tab, address: str) -> bool:
     return name == tab.page or (tab.page != "study" and request.path.startswith(address))
 
 
-# Pages that belong to another tab than their address says, or whose address says none.
+# Pages whose address names another tab than theirs, or none.
 _ELSEWHERE = frozenset(name for tab in (*WORK, *SETUP) for name in tab.also)
 
 

@@ -1,4 +1,4 @@
-"""One rater of a study: what they judged and skipped, whether they get tasks, and whether what they said counts."""
+"""One rater of a study: what they judged and skipped, whether they get tasks, and whether their judgments count."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rater(request: HttpRequest, slug: str, pseudonym: str) -> HttpResponse:
 
 @action
 def rater_judgments(request: HttpRequest, slug: str, pseudonym: str) -> HttpResponse:
-    """Take all that a rater has said out of the figures, or back into them."""
+    """Exclude all judgments of a rater from the figures, or include them again."""
     rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
     form = RaterJudgmentsForm(request.POST, auto_id=JUDGMENTS_AUTO_ID)
     if not form.is_valid():

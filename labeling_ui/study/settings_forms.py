@@ -68,8 +68,8 @@ class SectionForm(forms.Form):
     """One section of the settings page, by the dataclass that declares its settings.
 
     `key` names its template and its place on the page; `url_name` its own page; `save` is the service that stores its
-    settings. `is_offered(study, protocol)`: whether the study has such settings; `unavailable` says why where it has
-    none. `can_be_saved`: there is something to choose. Settings that are not `required` may be left empty, and then
+    settings. `is_offered(study, protocol)`: whether the study has such settings; `unavailable` is the reason where it
+    has none. `can_be_saved`: there is something to choose. Settings that are not `required` may be left empty, and then
     stay as they were.
     """
 

@@ -46,7 +46,7 @@ from labeling_ui.study.import_forms import (
 # Folders of sounds are read as the protocol compares them.
 AUDIO_FOLDER_FORMAT = "audiofolder"
 DEFAULT_PRESET = "cmi-pref"
-# Sent with the choices for columns: those of another table, or for another protocol, say nothing of this one.
+# Sent with the choices for columns: those of another table, or for another protocol, do not apply.
 MAPPED_FOR = "mapped_for"
 TEXT_LABELS: dict[str, Promise] = {
     "prompt": _("Prompt"),
@@ -79,7 +79,7 @@ class TaskPreview:
 class UploadPage:
     upload: Upload
     values: Mapping[str, str]
-    # What was sent to be kept; empty where the page is only shown.
+    # The submitted values to store; None where the page is only shown.
     sent: Mapping[str, str] | None = None
     problem: str = ""
     detected: tuple[str, str] | RowProblem = field(init=False)
@@ -202,7 +202,7 @@ class UploadPage:
 
     def is_valid(self) -> bool:
         forms = [form for form in (self.mapping, self.part, self.pairing) if form is not None]
-        invalid = [form for form in forms if not form.is_valid()]  # each says what is wrong in it
+        invalid = [form for form in forms if not form.is_valid()]  # each shows its own errors
         return not self.problem and not invalid
 
     @property
@@ -255,8 +255,8 @@ class UploadPage:
     @property
     def is_product(self) -> bool:
         """Whether prompts times systems is how many tasks there are, as it is for three systems in all pairs."""
-        found = self.examination
-        return found is not None and found.n_items * found.n_systems == found.n_tasks
+        examination = self.examination
+        return examination is not None and examination.n_items * examination.n_systems == examination.n_tasks
 
     def tasks(self) -> Iterator[TaskPreview]:
         for task in self.examination.tasks if self.examination else ():

@@ -77,7 +77,7 @@ def moment_text(at: datetime | None) -> str:
 
 @register.filter
 def day(at: date | None) -> str:
-    """A day, where its hour says nothing: 2026-11-23."""
+    """A day without its hour: 2026-11-23."""
     if at is None:
         return "–"
     return f"{_in_utc(at) if isinstance(at, datetime) else at:%Y-%m-%d}"

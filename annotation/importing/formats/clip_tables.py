@@ -18,7 +18,7 @@ from annotation.importing.records import Audio, Note, RowProblem, text_digest
 from annotation.protocols import Protocol
 
 Values = dict[str, str | Audio]
-# What stands once for a task, whatever the rows of its clips say.
+# Columns with one value per task, whichever rows of its clips hold it.
 ITEM_FIELDS = (*ITEM_TEXTS, "item_audio", "reference_audio")
 SOUND_FIELDS = ("audio", "item_audio", "reference_audio")
 PROMPT_NAME_LENGTH = 60
@@ -64,7 +64,7 @@ class ClipTable:
         if not item:
             cells.report("item_id", "is missing", "Give every row the id of its prompt.")
         if not system:
-            remedy = "Name what made the clip in a column system; raters never see it."
+            remedy = "Name the system of the clip in a column system; raters never see it."
             cells.report("system", "is missing", remedy)
         if answered := next((name for name in ANSWER_FIELDS if cells[name]), ""):
             remedy = (
@@ -114,11 +114,14 @@ class ClipTable:
             "SELECT grouped, system FROM clips ORDER BY min(number) OVER (PARTITION BY grouped), system"
         )
         known: dict[tuple[str, ...], tuple[str, ...]] = {}
-        found: dict[str, list[str]] = {}
+        systems_by_group: dict[str, list[str]] = {}
         for group, system in ordered:
-            found.setdefault(group, []).append(system)
-        # Most prompts have the same systems: these are held once.
-        return [(group, known.setdefault(tuple(systems), tuple(systems))) for group, systems in found.items()]
+            systems_by_group.setdefault(group, []).append(system)
+        # Most prompts have the same systems: these are stored once.
+        return [
+            (group, known.setdefault(tuple(systems), tuple(systems)))
+            for group, systems in systems_by_group.items()
+        ]
 
     def _comparisons(
         self, group: str, systems: Sequence[str], pairs: Sequence[Pair]

@@ -124,12 +124,12 @@ def _read_slot(cells: Cells, question: QuestionSpec, order: list[int], sides: Se
 
 def option_number(question: QuestionSpec, text: str) -> int | None:
     """The number of the option that a cell names: by its key, its title in any language, or the number itself."""
-    wanted = text.strip().casefold()
+    folded = text.strip().casefold()
     for number, option in enumerate(question.options, start=1):
         names = {option.key, *option.title.by_language.values()}
-        if wanted in {name.casefold() for name in names}:
+        if folded in {name.casefold() for name in names}:
             return number
-    number = int(wanted) if wanted.isdecimal() and len(wanted) < 4 else 0
+    number = int(folded) if folded.isdecimal() and len(folded) < 4 else 0
     return number if 1 <= number <= len(question.options) else None
 
 

@@ -1,4 +1,4 @@
-"""What a file is by its content, whatever its name says: pictures, documents, archives and programs hold no table."""
+"""The type of a file by its content, whatever its name: pictures, documents, archives and programs hold no table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
     (b"\x93NUMPY", "a NumPy array", SAVE_TABLE),
     (b"ARROW1\0\0", "an Arrow file", "Write it as Parquet."),
 )
-# Names of entries by which an archive of XML tells what it is.
+# Names of entries that identify an archive of XML files.
 OFFICE_PARTS = (
     ("word/document.xml", "a Word document"),
     ("ppt/presentation.xml", "a PowerPoint presentation"),
@@ -47,7 +47,7 @@ CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 def unusable_content(source: Path) -> tuple[str, str] | None:
     """What a file is that holds no table, as in "is a picture (PNG)", with the remedy; None for what may be text.
 
-    Sounds, Parquet files, workbooks and archives are not told here.
+    Sounds, Parquet files, workbooks and archives are detected elsewhere.
     """
     with source.open("rb") as file:
         sample = file.read(SAMPLE_BYTES)

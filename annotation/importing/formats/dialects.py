@@ -1,6 +1,6 @@
 """Text encoding and cell separator of tables, detected from a bounded prefix.
 
-Any bytes are text in an encoding of single bytes, so that detection can be wrong: what was detected is said, and can be
+Any bytes are text in an encoding of single bytes, so that detection can be wrong: the result is shown, and can be
 named instead.
 """
 
@@ -38,7 +38,7 @@ BYTE_ORDER_MARKS = (
 PREFIX_BYTES = 1 << 20
 SAMPLE_CHARACTERS = 64 * 1024
 SAMPLE_ROWS = 50
-# The first line that Excel writes to say how its cells are separated.
+# The first line in which Excel states the separator.
 SEPARATOR_LINE = re.compile(r"sep=(.)\s*\Z")
 _HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
@@ -66,7 +66,7 @@ class Dialect:
 
 
 def detect_dialect(source: Path, *, encoding: str = "", separator: str = "") -> Dialect:
-    """How a file of cells is written; what is named is taken as it is."""
+    """The encoding and separator of a file of cells; a named one is not detected."""
     with source.open("rb") as file:
         prefix = file.read(PREFIX_BYTES)
     is_whole = len(prefix) < PREFIX_BYTES

@@ -158,9 +158,9 @@ def decoded_lines(
 ) -> Iterator[tuple[int, str] | RowProblem]:
     """Numbered lines of a text file in an encoding; a line that does not decode is a problem of its own."""
     with path.open("rb") as file:
-        found = binary_format(file.peek(4)[:4])
-        if found and not encoding.startswith("utf-16"):
-            yield RowProblem("1", "", found[0], found[1])
+        binary = binary_format(file.peek(4)[:4])
+        if binary and not encoding.startswith("utf-16"):
+            yield RowProblem("1", "", binary[0], binary[1])
             return
         read_line = (
             partial(_read_utf16_line, little_endian=encoding == "utf-16-le")
@@ -294,12 +294,12 @@ def find_below(folder: Path, name: str) -> Path | None:
         alike = _files_by_name(root, root.stat().st_mtime_ns).get(parts[-1], ())
     except (OSError, RuntimeError, UnicodeError):
         return None
-    found = [
+    matches = [
         path for path in alike if _ends_in(path.parts, parts) or _ends_in(parts, (root.name, *path.parts))
     ]
-    if len(found) != 1:
+    if len(matches) != 1:
         return None
-    sound = resolve_below(root, str(found[0]), row="", field="")
+    sound = resolve_below(root, str(matches[0]), row="", field="")
     return sound if isinstance(sound, Path) else None
 
 
@@ -310,13 +310,13 @@ def _ends_in(parts: tuple[str, ...], end: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=4)
 def _files_by_name(root: Path, _changed: int) -> Mapping[str, tuple[Path, ...]]:
     """The paths of files below a folder, relative to it, by name; nothing of a folder with too many."""
-    found: dict[str, tuple[Path, ...]] = {}
+    paths_by_name: dict[str, tuple[Path, ...]] = {}
     for n, path in enumerate(walk_files(root)):
         if n >= MAX_FOLDER_NAMES:
             return {}
         if isinstance(path, Path):
-            found[path.name] = (*found.get(path.name, ()), path.relative_to(root))
-    return found
+            paths_by_name[path.name] = (*paths_by_name.get(path.name, ()), path.relative_to(root))
+    return paths_by_name
 
 
 def any_audio_present(folder: Path, names: Iterable[str]) -> bool:

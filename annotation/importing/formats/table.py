@@ -72,7 +72,7 @@ OPTIONS_OF_KIND: dict[str, tuple[str, ...]] = {
     "tsv": ("encoding", "pair"),
     "xlsx": ("sheet", "pair"),
 }
-# Faults before the first row that says which columns there are.
+# Faults before the first row with column names.
 MAX_LOOK_AHEAD = 1000
 # What the values of a column are, as a later import compares it.
 KINDS_BY_TYPE: dict[type, str] = {
@@ -206,12 +206,12 @@ class _Reader:
                 if not cells.problems:
                     clips.add(cells)
                 yield from cells.problems
-            for made in clips.tasks():
-                if not isinstance(made, Cells):
-                    yield made
+            for task in clips.tasks():
+                if not isinstance(task, Cells):
+                    yield task
                     continue
-                record = self._task(made)
-                yield from made.problems or filter(None, [record])
+                record = self._task(task)
+                yield from task.problems or filter(None, [record])
 
     def _note_columns(self, entry: Mapping[str, Any]) -> None:
         """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""

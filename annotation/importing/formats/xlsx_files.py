@@ -36,7 +36,7 @@ _NO_RESULT = re.compile(
 _LONGEST_CELL = 64 * 1024
 _ROW_START = re.compile(rb"<row\b")
 SAVE_IN_EXCEL = "Open it in Excel, save it, and import it again."
-SAVE_ANEW = "Save it anew as .xlsx, or the table as CSV UTF-8."
+SAVE_AGAIN = "Save it again as .xlsx, or the table as CSV UTF-8."
 
 
 class _Unreadable(Exception):
@@ -172,7 +172,7 @@ def _opened(source: Path) -> Iterator[Any]:
         try:
             workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         except (*damage, AttributeError, IndexError, InvalidFileException) as error:
-            raise _Unreadable(f"cannot be read as an Excel workbook ({error})", SAVE_ANEW) from error
+            raise _Unreadable(f"cannot be read as an Excel workbook ({error})", SAVE_AGAIN) from error
         try:
             yield workbook
         finally:
@@ -180,27 +180,27 @@ def _opened(source: Path) -> Iterator[Any]:
 
 
 def _readable(rows: Iterator[Any]) -> Iterator[Any]:
-    """The rows; damage in the middle of a sheet is told as it is elsewhere."""
+    """The rows; a damaged sheet raises the same error as a damaged workbook."""
     try:
         yield from rows
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError, EOFError, IndexError) as error:
-        raise _Unreadable(f"is damaged: {str(error)[:200]}; nothing after it was read", SAVE_ANEW) from error
+        raise _Unreadable(f"is damaged: {str(error)[:200]}; nothing after it was read", SAVE_AGAIN) from error
 
 
 def _check_archive(source: Path) -> None:
-    """Stated sizes are limits: zipfile reads no further than they say."""
+    """The stated sizes are limits: zipfile never reads past them."""
     try:
         with zipfile.ZipFile(source) as archive:
             entries = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError) as error:
-        raise _Unreadable(f"cannot be read as an Excel workbook ({error})", SAVE_ANEW) from error
+        raise _Unreadable(f"cannot be read as an Excel workbook ({error})", SAVE_AGAIN) from error
     if any(entry.flag_bits & 0x1 for entry in entries):
         raise _Unreadable("is protected by a password", "Save it without one.")
     total = sum(entry.file_size for entry in entries)
-    held = sum(entry.file_size for entry in entries if "/worksheets/" not in f"/{entry.filename}")
+    bytes_in_memory = sum(entry.file_size for entry in entries if "/worksheets/" not in f"/{entry.filename}")
     if (
         len(entries) > MAX_ENTRIES
-        or held > MAX_HELD_BYTES
+        or bytes_in_memory > MAX_HELD_BYTES
         or total > MAX_UNPACKED_BYTES
         or total > max(RATIO_FROM_BYTES, MAX_COMPRESSION_RATIO * source.stat().st_size)
     ):
@@ -211,7 +211,7 @@ def _check_archive(source: Path) -> None:
 def _chosen_sheet(workbook: Any, name: str) -> Any:
     sheets = workbook.worksheets
     if not sheets:
-        raise _Unreadable("has no sheet of cells", SAVE_ANEW)
+        raise _Unreadable("has no sheet of cells", SAVE_AGAIN)
     if not name:
         return sheets[0]
     for sheet in sheets:
@@ -233,6 +233,6 @@ def _check_sheet(source: Path, sheet: Any) -> str:
             since_row = len(chunk) - starts[-1].start() if starts else since_row + len(chunk)
             if since_row > source_files.MAX_LINE_BYTES:
                 megabytes = source_files.MAX_LINE_BYTES // 1024**2
-                raise _Unreadable(f"has a row of more than {megabytes} MB", SAVE_ANEW)
+                raise _Unreadable(f"has a row of more than {megabytes} MB", SAVE_AGAIN)
             tail = window[-_LONGEST_CELL:]
     return ""

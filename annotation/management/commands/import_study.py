@@ -119,7 +119,7 @@ class Command(BaseCommand):
         self._tell_problems(report)
         self._tell_result(report)
         if new_study is not None and not options["dry_run"]:
-            self._tell_owner(new_study)
+            self._write_owner(new_study)
 
     def _detect_format(self, source: Path) -> str:
         if not source.exists():
@@ -144,18 +144,18 @@ class Command(BaseCommand):
                 )
         return preview_table(source, format, how=reading)
 
-    def _suggested_map(self, preview: TablePreview | None, given: Mapping[str, str]) -> dict[str, str]:
-        """Fields for columns that nothing is said of, as the page suggests them."""
+    def _suggested_map(self, preview: TablePreview | None, column_map: Mapping[str, str]) -> dict[str, str]:
+        """Suggested fields for columns without a --map, as on the page."""
         if preview is None:
             return {}
-        taken = {*given.values(), *(name for name in preview.columns if name in columns.FIELDS)}
-        found = {}
+        taken = {*column_map.values(), *(name for name in preview.columns if name in columns.FIELDS)}
+        suggested = {}
         for column, field in preview.suggested.items():
-            if field and field != column and column not in given and field not in taken:
-                found[column] = field
+            if field and field != column and column not in column_map and field not in taken:
+                suggested[column] = field
                 taken.add(field)
                 self.stdout.write(f'{column} is read as {field}. (--map "{column}=" leaves it out.)')
-        return found
+        return suggested
 
     def _study(
         self, options: dict[str, Any], preview: TablePreview | None, reading: ReadingOptions
@@ -186,7 +186,7 @@ class Command(BaseCommand):
         )
         return None, new
 
-    def _tell_owner(self, new: NewStudy) -> None:
+    def _write_owner(self, new: NewStudy) -> None:
         if new.owner is not None:
             owner = User.objects.get(pk=new.owner)
             self.stdout.write(f"{owner.email} runs the study.")

@@ -9,12 +9,12 @@ from typing import Any, TypeGuard
 
 from annotation.errors import FieldProblem
 from annotation.protocols import Protocol, QuestionSpec
-from annotation.protocols.schema import Given
+from annotation.protocols.schema import AnswerValues
 
 MAX_COMMENT = 4000
 MAX_EVENTS = 200
 MAX_NOTE = 500
-# The part of an answer that each kind is given in, as the browser sends it.
+# The part of an answer that holds each kind's value, as the browser sends it.
 PART_OF = {
     "preference": "choice",
     "rating": "value",
@@ -59,7 +59,7 @@ def check_answers(
     """Every fault of an answer set, in the order of its parts; empty when it can be stored."""
     problems: list[FieldProblem] = []
     seen: set[tuple[str, int | None]] = set()
-    given = given_answers(protocol, answers)
+    values = answer_values(protocol, answers)
     for index, answer in enumerate(answers):
         where = f"answers[{index}]"
         question = protocol.question(str(answer.get("question", "")))
@@ -74,22 +74,22 @@ def check_answers(
             if (question.key, position) in seen:
                 problems.append(FieldProblem(where, f"{question.key} is answered twice."))
             seen.add((question.key, position))
-            if not protocol.asks(question, given, position):
+            if not protocol.asks(question, values, position):
                 problems.append(FieldProblem(where, _not_asked(protocol, question)))
                 continue
         problems += _check_content(question, answer, where, n_candidates)
     problems += _check_codes(protocol, codes)
-    problems += _check_missing(protocol, seen, given, codes, n_candidates)
+    problems += _check_missing(protocol, seen, values, codes, n_candidates)
     if len(comment) > MAX_COMMENT:
         problems.append(FieldProblem("comment", f"The comment is longer than {MAX_COMMENT} characters."))
     return problems
 
 
-def given_answers(
+def answer_values(
     protocol: Protocol, answers: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[str, int | None], list[str | float]]:
-    """What conditions read: the sides, points and options that were given, whatever else is wrong with them."""
-    given: dict[tuple[str, int | None], list[str | float]] = {}
+    """The chosen sides, points and options by question and position, as conditions read them; faults are ignored."""
+    by_question: dict[tuple[str, int | None], list[str | float]] = {}
     for answer in answers:
         question = protocol.question(str(answer.get("question", "")))
         if question is None or question.kind not in (
@@ -104,8 +104,10 @@ def given_answers(
         values = part if question.kind == "choices" and isinstance(part, list | tuple) else [part]
         position = answer.get("position")
         if position is None or isinstance(position, int):
-            given[question.key, position] = [one for one in values if isinstance(one, str | int | float)]
-    return given
+            by_question[question.key, position] = [
+                one for one in values if isinstance(one, str | int | float)
+            ]
+    return by_question
 
 
 def canonical_answers(
@@ -434,7 +436,7 @@ def _check_codes(protocol: Protocol, codes: Sequence[str]) -> list[FieldProblem]
 def _check_missing(
     protocol: Protocol,
     seen: set[tuple[str, int | None]],
-    given: Given,
+    values: AnswerValues,
     codes: Sequence[str],
     n_candidates: int,
 ) -> list[FieldProblem]:
@@ -446,7 +448,7 @@ def _check_missing(
         if missing := [
             position
             for position in positions
-            if (question.key, position) not in seen and protocol.asks(question, given, position)
+            if (question.key, position) not in seen and protocol.asks(question, values, position)
         ]:
             which = f" for position {_listed(missing)}" if question.per_candidate else ""
             excuse = f", or give code {' or '.join(question.excused_by)}" if question.excused_by else ""

@@ -180,7 +180,7 @@ def test_files_go_with_a_later_sweep_where_the_worker_died_before(world, monkeyp
     clip = Clip.objects.filter(pk__in=Candidate.objects.values("clip")).first()
     Study.objects.filter(pk=world.study.pk).update(deletion_due_at=timezone.now() - timedelta(days=1))
     with monkeypatch.context() as patch:
-        patch.setattr(lifecycle, "_delete_what_is_left", lambda pk: None)
+        patch.setattr(lifecycle, "_delete_remaining_files", lambda pk: None)
         lifecycle.delete_study(world.study.pk)
     left = Study.objects.get(pk=world.study.pk)
     assert default_storage.exists("releases/late.zip")
