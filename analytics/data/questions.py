@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Answer, ProtocolVersion, Question, Study
 from annotation.protocols import Protocol, QuestionSpec
@@ -88,12 +88,23 @@ class MeasuredQuestion:
 
 def measured_questions(study: Study, *, language: str = "en") -> list[MeasuredQuestion]:
     """The study's questions that have a level of measurement, as the newest version that asks each has them; one with
-    several answers once for each option. Titles are in the language, where the protocol has it."""
+    several answers once for each option. A question that was taken out before anybody answered it is left out. Titles
+    are in the language, where the protocol has it."""
+    answers = Answer.objects.filter(question=OuterRef("pk"), counted=True)
+    in_force = Study.objects.filter(protocol_version=OuterRef("protocol_version"))
     rows = Question.objects.filter(protocol_version__study=study).exclude(level="")
-    by_key: dict[str, list[Question]] = {}
-    for question in rows.select_related("protocol_version").order_by("-protocol_version__number", "position"):
+    by_key: dict[str, list[Any]] = {}
+    for question in (
+        rows.annotate(is_answered=Exists(answers), is_in_force=Exists(in_force))
+        .select_related("protocol_version")
+        .order_by("-protocol_version__number", "position")
+    ):
         by_key.setdefault(question.key, []).append(question)
-    measured = [_measured(study, questions, language) for questions in by_key.values()]
+    measured = [
+        _measured(study, questions, language)
+        for questions in by_key.values()
+        if any(row.is_answered or row.is_in_force for row in questions)
+    ]
     return [each for question in measured for each in _by_option(study, question)]
 
 

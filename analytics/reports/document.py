@@ -39,8 +39,17 @@ class Column:
     digits: int = 2
 
 
+class _Keyed:
+    """A block with a key: letters, digits, hyphens and underscores, whatever the keys of options hold."""
+
+    key: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.key.replace(":", "-").replace(".", "_"))
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(_Keyed):
     """`key`: unique in a report and fit for a file's name. `notes`: what a reader has to know to read it right."""
 
     key: str
@@ -51,7 +60,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(_Keyed):
     """`svg`: drawn without colours of its own; whoever shows it brings them."""
 
     key: str

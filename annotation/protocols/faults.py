@@ -83,6 +83,7 @@ def _set_aside(
         # A question may not fit the layout that stands in.
         if name in ("layout", "candidate"):
             rest.pop("questions", None)
+            aside.add("questions")
         return True
     if name in rest and name != "questions":
         del rest[name]

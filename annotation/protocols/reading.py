@@ -75,6 +75,8 @@ def read_choice(
     row: Row, name: str, allowed: tuple[str, ...], where: str, *, default: str | None = None
 ) -> str:
     value = row.get(name, default)
+    if value is None:
+        raise ProtocolError(at(where, name), f"is missing; use one of {', '.join(filter(None, allowed))}")
     if value not in allowed:
         raise ProtocolError(at(where, name), f"{value!r} is not one of {', '.join(repr(a) for a in allowed)}")
     return str(value)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.reports import study_report
-from analytics.reports.document import Column, Document, Table, document_json
+from analytics.reports.document import Column, Document, Section, Table, document_json
 from analytics.reports.render.html import render_standalone
 from annotation.models import Job, Study
 from annotation.models.people import Role
@@ -65,6 +65,13 @@ class TestReport(TestCase):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(study_report, "study_report", None)
             assert "Strengths of 2 systems" in self.shown().text
+
+    def test_a_table_about_an_option_is_shown_and_has_its_file(self):
+        table = Table("raters-flaws:noise.2", "Noise", [Column("n", "Number", "count")], [[3]])
+        section = Section("raters", "Raters", [table])
+        made(self.study, Document(title="t", language="en", facts=(), sections=(section,)))
+        assert file("raters-flaws-noise_2", "csv") in self.shown().text
+        assert self.client.get(file("raters-flaws-noise_2", "csv")).status_code == 200
 
     def test_while_it_is_made_the_page_says_how_far_it_is(self):
         Job.objects.create(kind="report", study=self.study, state="running", done=3, total=10, params=ASKED)

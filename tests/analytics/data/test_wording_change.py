@@ -80,3 +80,12 @@ def test_who_was_not_offered_an_option_has_not_left_it_out():
     assert (asked["flaws:noise"].versions, asked["flaws:noise"].other_versions) == ((2, 3), ())
     assert (asked["flaws:hiss"].versions, asked["flaws:hiss"].other_versions) == ((3,), (2,))
     assert len(asked["flaws:hiss"].ids) == 1
+
+
+def test_a_question_that_was_taken_out_unanswered_leaves_no_trace():
+    study = rated()
+    definition = copy.deepcopy(definition_of_preset("orca"))
+    spare = {**definition["questions"][0], "key": "spare", "required": False}
+    for questions in ([*definition["questions"], spare], definition["questions"]):
+        protocols.publish_protocol(study, {**definition, "questions": questions}, actor=None)
+    assert [question.key for question in measured_questions(study)] == ["correctness"]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocols import ProtocolError, Text, definition_of_preset, parse, preset, preset_keys
+from annotation.protocols.faults import faults
 from tests.annotation.rating.rules.protocols import CONFIDENCE, SCALE, definition, preference, question, text
 
 CODE = {"key": "U", "title": "Unable"}
@@ -345,3 +346,8 @@ def test_a_step_too_small_to_count_is_a_fault_of_the_definition():
     }
     with pytest.raises(ProtocolError, match="does not lead"):
         parse({**definition_of_preset("orca"), "questions": [question]})
+
+
+def test_a_missing_field_is_one_fault_and_makes_none_of_the_questions():
+    (fault,) = faults({"layout": "rating", "title": "t", "guidelines": "g", "questions": [{"key": "Q 1"}]})
+    assert (fault.where, fault.problem) == ("candidate", "is missing; use one of clip, text")
