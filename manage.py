@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from django.core.management import execute_from_command_line
+from django.core.management import BaseCommand, execute_from_command_line
 
 from config import postgres, prepare
 
@@ -17,11 +17,14 @@ def main() -> None:
     # Asked to end, it ends like any program, and so lets go of the database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     cluster = postgres.ensure()
-    postgres.require_answer()
     if prepare.needs_tables(sys.argv):
         prepare.prepare_new_database(embedded=cluster is not None)
-    import config.celery  # noqa: F401  (tasks sent by a command find the application)
-
+    else:
+        postgres.connect().close()
+    # They import every page and half the libraries. `check` runs them, and so does `config.prepare`; `runserver` reads
+    # an option that only commands with them have.
+    if sys.argv[1:2] != ["runserver"]:
+        BaseCommand.requires_system_checks = []
     execute_from_command_line(sys.argv)
 
 

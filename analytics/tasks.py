@@ -6,6 +6,7 @@ from celery import shared_task
 
 from analytics.browse import summaries
 from analytics.overview import figures
+from analytics.raters import quality
 
 
 @shared_task(expires=30)  # type: ignore[untyped-decorator]
@@ -31,3 +32,15 @@ def refresh_summaries() -> None:
 @shared_task(expires=60)  # type: ignore[untyped-decorator]
 def refresh_study_summaries(study_id: int) -> None:
     summaries.refresh(study_id)
+
+
+@shared_task(expires=30)  # type: ignore[untyped-decorator]
+def refresh_raters() -> None:
+    """Wake a worker for each study whose raters have done something, to measure their work and apply its rules."""
+    for study_id in quality.studies_due():
+        refresh_study_raters.delay(study_id)
+
+
+@shared_task(expires=60)  # type: ignore[untyped-decorator]
+def refresh_study_raters(study_id: int) -> None:
+    quality.refresh(study_id)

@@ -7,8 +7,11 @@ from analytics.datasets import api
 from analytics.judgments import api as judgments_api
 from analytics.overview import api as overview_api
 from analytics.planning import api as planning_api
+from analytics.raters import api as raters_api
 from analytics.reports import api as reports_api
+from analytics.reports import rater_models_api
 from analytics.review import api as review_api
+from analytics.simulation import api as simulation_api
 from analytics.training import api as training_api
 
 study = [
@@ -21,6 +24,17 @@ study = [
         api.CertificateView.as_view(),
         name="api_withdrawal_certificate",
     ),
+    path("quality-rules/", raters_api.QualityRulesView.as_view(), name="api_quality_rules"),
+    path("quality-rules/preview/", raters_api.QualityPreviewView.as_view(), name="api_quality_preview"),
+    path("rater-actions/", raters_api.RaterActionsView.as_view(), name="api_rater_actions"),
+    path("raters/<str:pseudonym>/quality/", raters_api.RaterQualityView.as_view(), name="api_rater_quality"),
+    path("raters/<str:pseudonym>/actions/", raters_api.ActOnRaterView.as_view(), name="api_act_on_rater"),
+    path(
+        "raters/<str:pseudonym>/actions/<int:action_id>/revert/",
+        raters_api.RevertRaterActionView.as_view(),
+        name="api_revert_rater_action",
+    ),
+    path("notices/", raters_api.NoticesView.as_view(), name="api_notices"),
     path("data/<slug:table>/", browse_api.DataView.as_view(), name="api_data"),
     path("data/<slug:table>/count/", browse_api.DataCountView.as_view(), name="api_data_count"),
     path("data/<slug:table>/changes/", browse_api.DataChangeView.as_view(), name="api_change_data"),
@@ -45,6 +59,8 @@ study = [
     path("plan/", planning_api.PlanView.as_view(), name="api_plan"),
     path("plan/pilot/", planning_api.PilotView.as_view(), name="api_plan_pilot"),
     path("plan/simulation/", planning_api.SimulationView.as_view(), name="api_plan_simulation"),
+    path("labels/", rater_models_api.RaterLabelsView.as_view(), name="api_rater_labels"),
+    path("simulations/", simulation_api.SimulationsView.as_view(), name="api_simulations"),
     path("comparisons/", reports_api.ComparisonsView.as_view(), name="api_comparisons"),
     path("comparisons/<uuid:job_id>/", reports_api.ComparisonView.as_view(), name="api_comparison"),
     path(

@@ -141,12 +141,17 @@ def _register(
 
 
 _register(
-    models.Membership, "user study role created_at",
+    models.Membership, "user study role by_workspace created_at",
     filters="role", related="user study", search="user__email study__slug",
 )  # fmt: skip
+_register(models.Workspace, "slug title created_by created_at", related="created_by", search="slug title")
 _register(
-    models.Invitation, "study role uses max_uses expires_at revoked_at created_by",
-    filters="role", related="study created_by", search="study__slug", exclude=("token_sha256",),
+    models.WorkspaceMembership, "user workspace role created_at",
+    filters="role", related="user workspace", search="user__email workspace__slug",
+)  # fmt: skip
+_register(
+    models.Invitation, "study workspace role uses max_uses expires_at revoked_at created_by",
+    filters="role", related="study workspace created_by", search="study__slug", exclude=("token_sha256",),
 )  # fmt: skip
 _register(
     models.Rater, "pseudonym study origin state n_judgments n_surplus n_skips last_judgment_at",

@@ -25,6 +25,7 @@ class LockKey(IntEnum):
     HINT_SWEEP = 7_303_031
     PRIORITY_SWEEP = 7_303_032
     SUMMARIES = 7_303_033
+    RATER_QUALITY = 7_303_034
     MAIL_SWEEP = 7_303_041
 
 
@@ -54,6 +55,14 @@ def try_transaction_lock(*key: int) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_try_advisory_xact_lock({_placeholders(key)})", key)
         return bool(cursor.fetchone()[0])
+
+
+def lock_files(*names: str) -> None:
+    """Wait until nobody else stores or deletes files of these names, and keep others from it until the transaction
+    ends. Names say what a file holds, so one that is there serves whoever stores the same content: between the look at
+    who has it and its deletion, somebody could begin to count on it."""
+    for name in sorted(names):
+        transaction_lock(key_of(f"file {name}"))
 
 
 def key_of(text: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
@@ -40,10 +40,8 @@ def reserve_ids(model: type[Model], n: int) -> list[int]:
     """Ids for `n` rows that are inserted in this transaction."""
     meta = model._meta
     assert meta.pk is not None
+    lock_for_ids(model)
     with connection.cursor() as cursor:
-        # Before any id is given out: whoever locks the table against inserts then knows that none with a lower id is
-        # still to come (a release cuts there).
-        cursor.execute(f'LOCK TABLE "{meta.db_table}" IN ROW EXCLUSIVE MODE')
         cursor.execute(
             "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)",
             [meta.db_table, meta.pk.column, n],
@@ -51,14 +49,34 @@ def reserve_ids(model: type[Model], n: int) -> list[int]:
         return [number for (number,) in cursor.fetchall()]
 
 
+def lock_for_ids(*models: type[Model]) -> None:
+    """Before any id is given out: whoever locks a table against inserts then knows that none with a lower id is still
+    to come (a release cuts there)."""
+    with connection.cursor() as cursor:
+        for model in models:
+            cursor.execute(f'LOCK TABLE "{model._meta.db_table}" IN ROW EXCLUSIVE MODE')
+
+
+def insert_selected(
+    model: type[Model], columns: Sequence[str], select: str, params: Mapping[str, Any]
+) -> int:
+    """Insert what a query selects as these columns, the others holding what they do by default; how many rows."""
+    rest = _columns_with_defaults(model, columns)
+    statement = sql.SQL("INSERT INTO {} ({}) SELECT q.*{} FROM ({}) AS q").format(
+        sql.Identifier(model._meta.db_table),
+        sql.SQL(", ").join(map(sql.Identifier, (*columns, *(str(field.column) for field in rest)))),
+        sql.SQL("").join(sql.SQL(", {}").format(sql.Literal(_default_of(field))) for field in rest),
+        sql.SQL(select),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return int(cursor.rowcount)
+
+
 def copy_columns(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[PlainValue]]) -> None:
     """Insert rows given as plain values of some columns, JSON as its text; the others hold what they do by default."""
-    rest = [
-        field
-        for field in model._meta.concrete_fields
-        if not field.generated and not field.primary_key and field.column not in columns and not field.null
-    ]
-    constant = "".join(f"\t{_default_of(field)}" for field in rest)
+    rest = _columns_with_defaults(model, columns)
+    constant = "".join(f"\t{_as_text(_default_of(field))}" for field in rest)
     statement = _statement(model._meta.db_table, (*columns, *(str(field.column) for field in rest)))
     with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as copy:
         lines = ("\t".join(map(_as_text, row)) + constant for row in rows)
@@ -79,11 +97,19 @@ def _as_text(value: PlainValue) -> str:
     return value
 
 
-def _default_of(field: Field[Any, Any]) -> str:
+def _columns_with_defaults(model: type[Model], columns: Sequence[str]) -> list[Field[Any, Any]]:
+    return [
+        field
+        for field in model._meta.concrete_fields
+        if not field.generated and not field.primary_key and field.column not in columns and not field.null
+    ]
+
+
+def _default_of(field: Field[Any, Any]) -> PlainValue:
     value = field.get_default()
     if isinstance(field, JSONField):
-        value = json.dumps(value)
-    return _as_text(value.isoformat() if isinstance(value, datetime) else value)
+        return json.dumps(value)
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def copy_values(table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 
 # The full-width signs, too: a spreadsheet set to Chinese or Japanese reads them as the narrow ones.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def escape_formula(text: str) -> str:
@@ -14,12 +14,12 @@ def escape_formula(text: str) -> str:
 
     One that begins with apostrophes and goes on like a formula gets another, so that `unescape_formula` is exact.
     """
-    return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
 def unescape_formula(cell: str) -> str:
     """The text that `escape_formula` was given."""
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS) else cell
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
 
 
 class _LineBuffer:

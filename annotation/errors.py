@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class FieldProblem:
 
 
 class DomainError(Exception):
-    """A request that cannot be met. `status` is what HTTP says of it; `code` is stable, for programs."""
+    """A request that cannot be met. `status` is what HTTP says of it; `code` is stable, for programs. `extra`: further
+    members of the problem that the API answers with (RFC 9457), such as where to go on."""
 
     status = 400
     code = "bad_request"
@@ -29,12 +30,14 @@ class DomainError(Exception):
         code: str | None = None,
         status: int | None = None,
         problems: Sequence[FieldProblem] = (),
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code or self.code
         self.status = status or self.status
         self.problems = tuple(problems)
+        self.extra = dict(extra or {})
 
 
 class InvalidInput(DomainError):

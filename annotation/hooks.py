@@ -26,6 +26,12 @@ def run_after_import(study: Study, *, actor: User | None) -> None:
 AFTER_CORRECTION: list[str] = []
 
 
+# Of flag rules that rest on another app's tables, by the rule's key: the dotted name of the function of (study, rule)
+# that builds the query; and by any name, that of the annotation.jobs.sweeps.SweepSource of what is new there.
+FLAG_QUERIES: dict[str, str] = {}
+FLAG_SOURCES: dict[str, str] = {}
+
+
 def run_after_correction(version: ItemVersion, *, rewrite: bool, actor: User | None) -> None:
     for name in AFTER_CORRECTION:
         import_string(name)(version, rewrite=rewrite, actor=actor)

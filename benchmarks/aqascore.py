@@ -27,7 +27,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotation.demo.write import write_wav
-from benchmarks import harness, omni_checkpoint
+from benchmarks import harness
+from benchmarks.inputs import omni_checkpoint
 from scoring.backbones.audio_lm.chat import Chat
 from scoring.backbones.audio_lm.families import n_pooled, padded_mel
 from scoring.backbones.audio_lm.model import load_extractor

@@ -9,6 +9,7 @@ import os
 import platform
 import resource
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -35,14 +36,20 @@ def options(description: str | None, **defaults: Any) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def scratch_installation(*, static: bool = False) -> Path:
-    """An empty, migrated database with durable settings, in a folder that goes when this process does. static: with
-    the files that pages link."""
+def scratch_installation(*, static: bool = False, keep: str = "") -> Path:
+    """A migrated database with durable settings: an empty one in a folder that goes when this process does, or that of
+    the folder `keep`, which stays. static: with the files that pages link."""
     os.environ.pop("DATABASE_URL", None)
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", CONCORD_LOG_LEVEL="WARNING")
-    from config import scratch
+    from config import postgres, scratch
 
-    home = scratch.make_scratch_home(durable=True)
+    if keep:
+        home = Path(keep).resolve()
+        home.mkdir(parents=True, exist_ok=True)
+        os.environ["CONCORD_HOME"] = str(home)
+        postgres.ensure(home)
+    else:
+        home = scratch.make_scratch_home(durable=True)
     import django
     from django.core.management import call_command
 
@@ -54,13 +61,15 @@ def scratch_installation(*, static: bool = False) -> Path:
 
 
 @contextlib.contextmanager
-def web_server(port: int, *, log: Path) -> Iterator[psutil.Process]:
-    """The production web server, started as the product starts it."""
-    from config.launch import web_command
-
+def web_server(port: int, *, log: Path, module: str = "config.web") -> Iterator[psutil.Process]:
+    """The production web server, started as the product starts it; or a module that serves by the same means."""
     with log.open("wb") as file:
         process = subprocess.Popen(
-            web_command(port), cwd=ROOT, stdout=file, stderr=file, start_new_session=True
+            [sys.executable, "-m", module, "--port", str(port)],
+            cwd=ROOT,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
         )
     try:
         _wait_for(f"http://127.0.0.1:{port}/api/v1/schema/", process)
@@ -74,7 +83,7 @@ def web_server(port: int, *, log: Path) -> Iterator[psutil.Process]:
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise SystemExit(f"the web server ended with status {process.returncode}")
@@ -85,7 +94,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
             if getattr(error, "code", 500) < 500:
                 return  # it answers; that this request is refused is right
             time.sleep(0.1)
-    raise SystemExit("the web server did not answer within 30 s")
+    raise SystemExit("the web server did not answer within 120 s")
 
 
 def cpu_seconds(*roots: psutil.Process) -> float:

@@ -1,10 +1,12 @@
 """A study of a million tasks and five million responses: how long its pages and the API's lists take to come.
 
-    python -m benchmarks.pages [--tasks 1000000] [--responses 5000000] [--repeats 20] [--only data]
+    python -m benchmarks.pages [--tasks 1000000] [--responses 5000000] [--raters 2000] [--repeats 20]
+                               [--only data] [--home FOLDER]
 
 Everything is made inside PostgreSQL, in a database of its own. Pages are asked for in this process, with their views,
 templates and queries and without a socket; lists on their first page and deep inside. The bar is 500 ms at p95; for the
 tables of data 300 ms, and 800 ms for words, whatever is asked for.
+With --home, the database stays in that folder, and the next run with it measures the same study.
 Beside what a clock shows, which other work on the machine lengthens, stands the processor's time: `cpu_p50` and
 `cpu_p95` of this process, and `database_cpu`, the mean of what its connection's server process took.
 """
@@ -36,7 +38,11 @@ _JUDGMENT_FILTERS = (
     "at.to=2020-01-01", "strata.category=music", "kind=gold", "disagreement.min=0.95",
     "flagged=yes&code=R&answer.min=5", "status=excluded&strata.category=music", "origin=expert",
 )  # fmt: skip
-RATERS = 2000
+# Of the table of raters: by every figure, and the pages about one rater, the rules and what was done.
+_RATER_FILTERS = (
+    "", "sort=agreement", "sort=-check_accuracy", "sort=-judgments", "text=R-A", "state=active&sort=-hasty",
+    "variance.max=0.1", "agreement.min=0.9&sort=-agreement", "done=pause",
+)  # fmt: skip
 # Counters as submits would have left them.
 _COUNTERS = """
 UPDATE annotation_rater r SET n_judgments = c.n, n_tasks_filled = c.n / %(each)s, last_judgment_at = now()
@@ -76,14 +82,24 @@ FROM generate_series(1, 20000) n
 
 def main() -> None:
     arguments = harness.options(
-        __doc__, tasks=1_000_000, responses=5_000_000, repeats=20, figures=False, only=""
+        __doc__,
+        tasks=1_000_000,
+        responses=5_000_000,
+        raters=2000,
+        repeats=20,
+        figures=False,
+        only="",
+        home="",
     )
-    harness.scratch_installation(static=True)
+    harness.scratch_installation(static=True, keep=arguments.home)
     began = time.monotonic()
-    study, person = make(arguments.tasks, max(1, arguments.responses // arguments.tasks))
+    study, person = made_before() or make(
+        arguments.tasks, max(1, arguments.responses // arguments.tasks), raters=arguments.raters
+    )
     figures: dict[str, Any] = {
         "tasks": arguments.tasks,
         "responses": arguments.responses,
+        "raters": arguments.raters,
         "seconds_to_make": time.monotonic() - began,
     }
     print(f"made in {figures['seconds_to_make']:.0f} s", file=sys.stderr)
@@ -94,6 +110,9 @@ def main() -> None:
     from analytics.browse.summaries import refresh
 
     figures["seconds_of_summaries"] = round(harness.seconds_of(lambda: refresh(study.pk)), 1)
+    from analytics.raters import quality
+
+    figures["seconds_of_quality"] = round(harness.seconds_of(lambda: quality.refresh(study.pk)), 1)
     vacuum()
     figures["pages"] = measure(study, person, arguments.repeats, only=arguments.only)
     targets: harness.Targets = {
@@ -116,7 +135,15 @@ def vacuum() -> None:
         cursor.execute("VACUUM ANALYZE")
 
 
-def make(n: int, each: int) -> tuple[Any, Any]:
+def made_before() -> tuple[Any, Any] | None:
+    """What an earlier run left in the folder of --home: its last step wrote the number of items."""
+    from annotation.models import Study, User
+
+    study = Study.objects.filter(slug="pages", n_items__gt=0).first()
+    return (study, User.objects.get(email="pages-0@example.org")) if study else None
+
+
+def make(n: int, each: int, *, raters: int) -> tuple[Any, Any]:
     from django.db import connection
 
     from annotation.models import Study, User
@@ -125,7 +152,7 @@ def make(n: int, each: int) -> tuple[Any, Any]:
 
     study = study_rows.make_study("pages", n_tasks=n, overlap=each)
     study_rows.make_raters(study, 1, role=Role.RESEARCHER)
-    study_rows.judge(study, raters=RATERS, each=each, exclude_one_in=500)
+    study_rows.judge(study, raters=raters, each=each, exclude_one_in=500)
     values = {"study": study.pk, "each": each, "n": n}
     with connection.cursor() as cursor, study_rows.unchecked():
         for sql in (_COUNTERS, _FILLED, _EXCLUSIONS, _STRATA, _CASES, _AUDIT, _JOBS):
@@ -174,12 +201,14 @@ def paths(study: Any) -> dict[str, str]:
         "people": "people/", "history": f"items/{item}/", "import": "import/", "export": "export/",
         "settings": "settings/", "models": "models/", "new run": "models/new/?metric=word-count", "plan": "plan/",
         "writers": "writers/", "report": "report/", "review report": "review/report/", "rules": "review/rules/",
+        "quality rules": "rater-rules/", "rater actions": "rater-actions/",
     }  # fmt: skip
     data = {
         f"data {table}: {asked or 'everything'}": f"/studies/pages/data/{table}/?{asked}"
         for table, filters in (
             ("items", _SUMMARY_FILTERS),
             ("tasks", _SUMMARY_FILTERS),
+            ("raters", _RATER_FILTERS),
             ("judgments", (*_JUDGMENT_FILTERS, f"rater={rater}", f"rater={rater}&code=R&answer.min=5")),
         )
         for asked in filters

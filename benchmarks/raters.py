@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 import time
@@ -24,21 +25,22 @@ TELEMETRY = {
 
 @dataclass
 class Seen:
-    """What the raters of one run met."""
+    """What the raters of one run met. A turn is a vote with the next task."""
 
-    next_seconds: list[float] = field(default_factory=list)
-    submit_seconds: list[float] = field(default_factory=list)
+    turn_seconds: list[float] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    # Connections that ended before the response was there: a server process was killed.
+    cut: int = 0
 
     def figures(self, elapsed: float) -> dict[str, Any]:
         if self.refused:
             print("refused:", self.refused[:3], file=sys.stderr)
         return {
             "judgments_per_s": round(len(self.acknowledged) / elapsed, 1),
-            "next_ms": harness.percentiles(self.next_seconds),
-            "submit_ms": harness.percentiles(self.submit_seconds),
+            "turn_ms": harness.percentiles(self.turn_seconds),
             "refused": len(self.refused),
+            "cut": self.cut,
         }
 
 
@@ -68,19 +70,30 @@ class Browser:
         return int(head[9:12]), await self._reader.readexactly(int(length))
 
 
-async def work(port: int, slug: str, cookie: str, *, until: float, seen: Seen) -> None:
-    """Fetch, rate, submit, again, until the time is up or the queue ends."""
+async def send(browser: Browser, path: str, body: bytes, seen: Seen) -> tuple[int, bytes]:
+    """Again, as browsers do, where the connection ends before the response is there; for ten seconds."""
+    for _ in range(20):
+        try:
+            return await browser.post(path, body)
+        except (OSError, asyncio.IncompleteReadError):
+            seen.cut += 1
+            await asyncio.sleep(0.5)
+            with contextlib.suppress(OSError):
+                await browser.__aenter__()
+    return 0, b"no connection"
+
+
+async def work(port: int, slug: str, cookie: str, *, until: float, seen: Seen, sketch: bool = False) -> None:
+    """Fetch a task; rate it, submit and get the next one, again, until the time is up or the queue ends."""
+    judgment = "/sketch/{}/" if sketch else "/api/v1/assignments/{}/judgment/"
     async with Browser(port, cookie) as browser:
-        while time.perf_counter() < until:
-            started = time.perf_counter()
-            status, body = await browser.post(f"/api/v1/studies/{slug}/next/", b"{}")
-            seen.next_seconds.append(time.perf_counter() - started)
-            if status != 200:
-                seen.refused.append(f"next {status} {body[:200]!r}")
-                return
-            assignment = json.loads(body)["assignment"]
-            if assignment is None:
-                return
+        path = f"/sketch/{slug}/next/" if sketch else f"/api/v1/studies/{slug}/next/"
+        status, body = await send(browser, path, b"{}", seen)
+        if status != 200:
+            seen.refused.append(f"next {status} {body[:200]!r}")
+            return
+        assignment = json.loads(body)["assignment"]
+        while assignment is not None and time.perf_counter() < until:
             client_id = str(uuid.uuid4())
             answer = json.dumps(
                 {
@@ -88,25 +101,32 @@ async def work(port: int, slug: str, cookie: str, *, until: float, seen: Seen) -
                     "answers": [{"question": "correctness", "value": 4}],
                     "codes": ["A"],
                     "telemetry": TELEMETRY,
+                    "next": {"holding": []},
                 }
             ).encode()
             started = time.perf_counter()
-            status, body = await browser.post(f"/api/v1/assignments/{assignment['id']}/judgment/", answer)
-            seen.submit_seconds.append(time.perf_counter() - started)
-            if status != 201:
+            status, body = await send(browser, judgment.format(assignment["id"]), answer, seen)
+            seen.turn_seconds.append(time.perf_counter() - started)
+            if status not in (200, 201):
                 seen.refused.append(f"submit {status} {body[:200]!r}")
                 return
             seen.acknowledged.append(client_id)
+            assignment = json.loads(body)["next"]["assignment"]
 
 
-def run(port: int, slug: str, cookies: list[str], *, seconds: float) -> tuple[Seen, float]:
+def run(
+    port: int, slug: str, cookies: list[str], *, seconds: float, sketch: bool = False
+) -> tuple[Seen, float]:
     """All raters at once, each as fast as the server lets them; what they saw and how long it took."""
     seen = Seen()
 
     async def everybody() -> float:
         started = time.perf_counter()
         await asyncio.gather(
-            *(work(port, slug, cookie, until=started + seconds, seen=seen) for cookie in cookies)
+            *(
+                work(port, slug, cookie, until=started + seconds, seen=seen, sketch=sketch)
+                for cookie in cookies
+            )
         )
         return time.perf_counter() - started
 
@@ -114,5 +134,5 @@ def run(port: int, slug: str, cookies: list[str], *, seconds: float) -> tuple[Se
 
 
 def median_round(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """That with the median p95: one hiccup of the machine decides nothing."""
-    return sorted(rounds, key=lambda run: float(run["next_ms"]["p95"]))[len(rounds) // 2]
+    """That with the median p95: one hiccup of the machine decides nothing. What went astray in any of them counts."""
+    return sorted(rounds, key=lambda run: float(run["turn_ms"]["p95"]))[len(rounds) // 2]

@@ -6,6 +6,8 @@ Both read in this process over the same connection, under the same settings and 
 that PostgreSQL plans the same; what COPY sends is thrown away. The release writes Parquet and JSON
 Lines of all its tables and hashes them.
 
+The same study is then exported in each format, items and all, by turns with that COPY.
+
 Then a study of the same size with listening logs is released twice, by the product's own job: the second release is
 compared with the first, of which it excludes a tenth. Memory is this process's own, highest at any moment; PostgreSQL's
 is not in it.
@@ -22,6 +24,9 @@ from typing import Any
 from benchmarks import harness
 
 TARGET_SHARE, TARGET_MB = 0.30, 512
+# Of the rate at which COPY reads the joined rows of the judgments; and the memory of the process that exports.
+EXPORT_SHARES = {"jsonl": 0.6, "csv": 0.45, "parquet": 0.45}
+EXPORT_MB = 300
 _RATERS = 200
 _PER_TASK = 5
 # By turns, the best of each: what else the machine does then weighs on both alike.
@@ -58,15 +63,16 @@ def fill(n: int, *, log: dict[str, Any] | None = None) -> Any:
 
 
 def measure(n: int) -> dict[str, Any]:
-    """Fill a study, COPY its joined rows and release it. Needs a database of its own (`harness`)."""
+    """COPY the joined rows of the study that `fill` has made, and release it."""
     from analytics.datasets import columnar, snapshot, table_files
     from analytics.datasets.release_tables import RELEASE_TABLES
     from analytics.datasets.snapshot import ReleaseOptions
+    from annotation.models import Study
 
-    study = fill(n)
+    study = Study.objects.get(slug=f"released-{n}")
     drawn, then = snapshot.draw_snapshot(study)
     release = snapshot.study_snapshot(then, drawn, number=1, wishes=ReleaseOptions())
-    params = {**drawn.params(study), "audio": ""}
+    params = {**drawn.params(study), "audio": "", "with_excluded": True}
     before = harness.peak_mb()
     copied, released = [], []
     for _ in range(_ROUNDS):
@@ -91,6 +97,34 @@ def measure(n: int) -> dict[str, Any]:
         "peak_mb_before": before,
         "peak_mb": harness.peak_mb(),
     }
+
+
+def measure_exports(n: int) -> dict[str, Any]:
+    """Export the study that `fill` has made, in each format, beside COPY of its judgments."""
+    from analytics.datasets import exports, snapshot
+    from analytics.datasets.release_tables import RELEASE_TABLES
+    from annotation.models import Study
+
+    study = Study.objects.get(slug=f"released-{n}")
+    select = RELEASE_TABLES["judgments"].select
+    params = {**snapshot.visible_bounds(study).params(study), "audio": "", "with_excluded": True}
+    figures: dict[str, Any] = {}
+    for format in EXPORT_SHARES:
+        copied, exported = [], []
+        for _ in range(_ROUNDS):
+            copied.append(_copied(select, params))
+            with tempfile.TemporaryDirectory() as scratch:
+                start, cpu = time.perf_counter(), time.process_time()
+                exports.write_export(study, format=format, out=Path(scratch) / "export")
+                exported.append((time.perf_counter() - start, time.process_time() - cpu))
+        seconds, cpu = min(exported)
+        figures |= {
+            f"{format}_seconds": round(seconds, 2),
+            f"{format}_cpu_seconds": round(cpu, 2),
+            f"{format}_share_of_copy": round(min(copied) / seconds, 3),
+            f"{format}_peak_mb": harness.peak_mb(),
+        }
+    return figures
 
 
 def measure_second(n: int) -> dict[str, Any]:
@@ -156,11 +190,17 @@ def _workers(select: str, params: dict[str, Any]) -> int:
 def report(judgments: int) -> None:
     """Measure in a database of its own, print, and end with an error where a bar is missed."""
     harness.scratch_installation()
-    result = {**measure(judgments), **measure_second(judgments)}
+    fill(judgments)
+    result = {**measure_exports(judgments), **measure(judgments), **measure_second(judgments)}
     harness.finish(
         "a release is written at a good part of the rate at which COPY reads its rows",
         result,
         {
+            **{
+                f"share of COPY's rate, export as {format}": (result[f"{format}_share_of_copy"], share, ">=")
+                for format, share in EXPORT_SHARES.items()
+            },
+            "peak MB of exports": (result["parquet_peak_mb"], EXPORT_MB, "<="),
             "share of COPY's rate": (result["share_of_copy"], TARGET_SHARE, ">="),
             "peak MB": (result["peak_mb"], TARGET_MB, "<="),
             "peak MB of a second release": (result["second_peak_mb"], TARGET_MB, "<="),

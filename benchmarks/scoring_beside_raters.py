@@ -33,9 +33,8 @@ def main() -> None:
     for case in CASES[1:]:
         beside = figures[case]
         targets |= {
-            f"{case}: next p95, ms": (beside["next_ms"]["p95"], 300, "<="),
-            f"{case}: next p95 over that without": (beside["next_p95_over_none"], 1.5, "<="),
-            f"{case}: submit p95 over that without": (beside["submit_p95_over_none"], 1.5, "<="),
+            f"{case}: turn p95, ms": (beside["turn_ms"]["p95"], 300, "<="),
+            f"{case}: turn p95 over that without": (beside["turn_p95_over_none"], 1.5, "<="),
         }
     targets["refused"] = (sum(figures[case]["refused"] for case in CASES), 0, "<=")
     harness.finish("raters do not feel that models score", figures, targets)
@@ -62,7 +61,7 @@ def measure(home: Path, arguments: argparse.Namespace) -> dict[str, list[dict[st
 def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
     """A worker that is in the midst of a run; in the first case there is neither."""
     from annotation.errors import DomainError
-    from benchmarks.scoring_worker import DUMMY
+    from benchmarks.inputs.scoring_worker import DUMMY
     from config.launch import model_command
     from scoring.runs import scoring_runs
     from scoring.runs.claims import SCORING
@@ -73,7 +72,9 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
         return
     options = {"slow": case == "slow scorer"}
     run = scoring_runs.request(study, DUMMY.name, options, again=True, actor=None, wake=False)
-    command = [word.replace("config.celery", "benchmarks.scoring_worker") for word in model_command("gpu")]
+    command = [
+        word.replace("config.celery", "benchmarks.inputs.scoring_worker") for word in model_command("gpu")
+    ]
     with log.open("ab") as file:
         worker = subprocess.Popen(command, cwd=harness.ROOT, stdout=file, stderr=file, start_new_session=True)
     try:
@@ -97,7 +98,7 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
 def report(rounds: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     figures: dict[str, Any] = {case: raters.median_round(runs) for case, runs in rounds.items()}
     for case in CASES[1:]:
-        for what in ("next", "submit"):
+        for what in ("turn",):
             for share in ("p50", "p95"):
                 ratio = figures[case][f"{what}_ms"][share] / figures[CASES[0]][f"{what}_ms"][share]
                 figures[case][f"{what}_{share}_over_none"] = round(ratio, 2)

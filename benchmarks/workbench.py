@@ -56,7 +56,7 @@ def main() -> None:
     chromium = os.environ.get("CONCORD_CHROMIUM", "/usr/bin/chromium")
     arguments = harness.options(__doc__, chromium=chromium, tasks=200, port=8198)
     home = harness.scratch_installation(static=True)
-    from benchmarks import listening_study
+    from benchmarks.inputs import listening_study
 
     clips = listening_study.make_clips(home / "wav", n=8, seconds=30)
     songs = listening_study.make_clips(home / "songs", n=4, seconds=300)

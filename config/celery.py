@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
+from typing import Any
 
 from celery import Celery
 
 from config import postgres
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# A worker would run all system checks when it starts, and say nothing of what they find.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 postgres.ensure()
 
-app = Celery("concord")
+
+class Application(Celery):  # type: ignore[misc]  # celery has no types
+    @cached_property
+    def Worker(self) -> Any:
+        return self.subclass_with_self("config.worker:Worker")
+
+
+app = Application("concord")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 # annotation keeps the tasks of each room in the room.
@@ -20,6 +31,7 @@ app.autodiscover_tasks(
         "annotation.api",
         "annotation.jobs",
         "annotation.mail",
+        "annotation.panels",
         "annotation.rating",
         "annotation.review",
         "annotation.webhooks",

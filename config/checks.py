@@ -22,8 +22,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Q
 from django.utils import timezone
-from kombu.connection import Connection
-from kombu.exceptions import OperationalError
 
 WAITING_TOO_LONG = timedelta(minutes=2)
 
@@ -161,6 +159,9 @@ def check_broker() -> list[CheckMessage]:
     """A broker of its own; the default one is the database itself."""
     if settings.CELERY_BROKER_URL.startswith("pgmq://"):
         return []
+    from kombu.connection import Connection
+    from kombu.exceptions import OperationalError
+
     try:
         with Connection(settings.CELERY_BROKER_URL, connect_timeout=3) as connection:
             connection.ensure_connection(max_retries=1, timeout=3)

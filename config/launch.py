@@ -14,14 +14,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 import psycopg
+from psycopg import sql
 
 from annotation import demo
-from config import env, guardian, postgres
+from config import env, guardian, postgres, preloaded, prepare, web
 from config.postgres.cluster import Cluster
 from config.processes import Failed, Interruption, Service, Stop, Supervisor, say
 
@@ -78,7 +80,7 @@ def ensure_demo(supervisor: Supervisor, *, home: Path) -> None:
     unfinished.touch()
     say("Creating the demo study. This happens once and takes a minute or two.")
     try:
-        supervisor.complete("demo", sys.executable, "manage.py", "create_demo")
+        supervisor.complete("demo", preloaded.make_demo)
     except Failed as problem:
         say(f"{problem}\nGoing on without the demo study; the next start tries again, --no-demo does not.")
     else:
@@ -104,29 +106,6 @@ def _row_exists(query: str, *parameters: str) -> bool:
         return connection.execute(query + " LIMIT 1", parameters).fetchone() is not None
 
 
-# The web server's command line: the launcher, the end-to-end tests and the benchmarks start the same one.
-
-
-# WSGI on blocking threads: Django's ORM is synchronous, and a request is mostly waiting for PostgreSQL. In a bare
-# sketch of the hot requests two processes of four threads served 640 judgments/s on two cores, gunicorn's sync
-# workers 460.
-WEB_WORKERS = 2
-WEB_THREADS = 4
-HOST = "127.0.0.1"
-
-
-def web_command(port: int, *, host: str = HOST) -> list[str]:
-    return [
-        sys.executable, "-m", "granian", "config.wsgi:application", "--interface", "wsgi", "--http", "1", "--no-ws",
-        "--host", host, "--port", str(port), "--backlog", "1024", "--log-level", "warning",
-        "--workers", str(WEB_WORKERS), "--blocking-threads", str(WEB_THREADS),
-        # A thread holds its database connection; ended when idle, it would cost the next rater a new one.
-        "--blocking-threads-idle-timeout", "600",
-        # A worker that dies is replaced; one that cannot start at all ends the server, and the launcher says why.
-        "--respawn-failed-workers", "--respawn-interval", "1", "--workers-kill-timeout", "5",
-    ]  # fmt: skip
-
-
 ANSWER_SECONDS = 90.0
 
 # Linux may give each session an equal share of the processor (autogroup). There `nice` counts within a session only,
@@ -141,7 +120,7 @@ def main() -> int:
     interruption = Interruption()
     home = env.home()
     try:
-        with lock_home(home, address=f"http://{HOST}:{arguments.port}/", pause=interruption.pause):
+        with lock_home(home, address=f"http://{web.HOST}:{arguments.port}/", pause=interruption.pause):
             _require_free(arguments.port)
             supervisor = Supervisor(home, interruption=interruption)
             try:
@@ -165,26 +144,73 @@ def _start_and_supervise(
     """Start everything in order, then keep it running. Ends by raising Stop or Failed."""
     name_site(port)
     database = _start_database(home)
-    supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
-    server = supervisor.serve("web", *web_command(port))
-    supervisor.serve("worker", *_worker("cpu", "--concurrency", str(min(os.cpu_count() or 1, 4))))
-    # A model too large for this machine kills it again and again, and must not take raters' work along.
-    supervisor.serve("scoring", *model_command("gpu"), needed=False)
-    supervisor.serve("writing", *model_command("review"), needed=False)
-    supervisor.serve("beat", *_celery("beat", "--pidfile=", "--loglevel=INFO"))
+    preloaded.load()
+    if not prepare.is_up_to_date():
+        supervisor.complete("prepare", prepare.main)
+    preloaded.freeze()
+    server = supervisor.serve("web", partial(web.serve, port))
+    # The first page comes first.
     _await_answer(server, interruption, port=port)
+    supervisor.serve("worker", preloaded.worker)
+    _serve_models(supervisor)
     if with_demo:
         ensure_demo(supervisor, home=home)
-    print(f"Concord is at http://{HOST}:{port}/  {sign_in_hint()}", flush=True)
+    print(f"Concord is at http://{web.HOST}:{port}/  {sign_in_hint()}", flush=True)
     while True:
         interruption.pause(1.0)
         supervisor.tend(database)
 
 
+def _serve_models(supervisor: Supervisor) -> None:
+    """The workers that open models. One too large for this machine kills its worker again and again, and must not take
+    raters' work along."""
+    queues = {"scoring": "gpu", "writing": "review"}
+    if env.text("CELERY_BROKER_URL", "pgmq://").startswith("pgmq://"):
+        watch = QueueWatch(queues.values())
+        for name, queue in queues.items():
+            supervisor.serve_at_need(name, model_command(queue), has_work=partial(watch.has_messages, queue))
+    else:  # a broker that we cannot look into
+        for name, queue in queues.items():
+            supervisor.serve(name, model_command(queue), needed=False)
+
+
+class QueueWatch:
+    """Whether messages wait in queues of the database, or are being worked on: a message stays until its task is done.
+
+    Its connection is one of psycopg's own, which a fork leaves alone.
+    """
+
+    def __init__(self, queues: Iterable[str]) -> None:
+        self._queues = tuple(queues)
+        self._connection: psycopg.Connection | None = None
+
+    def has_messages(self, queue: str) -> bool:
+        """False where the database does not answer; it does the next time, or the launcher starts it again."""
+        try:
+            query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier("pgmq", f"q_{queue}"))
+            row = self._connect().execute(query).fetchone()
+        except psycopg.OperationalError:
+            self.close()
+            return False
+        return row == (True,)
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> psycopg.Connection:
+        if self._connection is None:
+            self._connection = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True)
+            for queue in self._queues:
+                self._connection.execute("SELECT pgmq.create(%s)", [queue])
+        return self._connection
+
+
 def name_site(port: int) -> None:
     """Mails of workers link to here, where no other address is set. Behind TLS the settings know a better one."""
     if not env.flag("CONCORD_HTTPS"):
-        os.environ.setdefault("CONCORD_SITE_URL", f"http://{HOST}:{port}")
+        os.environ.setdefault("CONCORD_SITE_URL", f"http://{web.HOST}:{port}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -207,7 +233,7 @@ def _require_free(port: int) -> None:
         # What a server that has just ended leaves behind does not count as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((web.HOST, port))
         except OSError as error:
             remedy = f"Choose another, for example: ./run --port {port % 65535 + 1}"
             raise Failed(f"Port {port} cannot be used: {error.strerror}. {remedy}") from error
@@ -219,7 +245,7 @@ def _start_database(home: Path) -> Cluster | None:
     except subprocess.CalledProcessError as error:
         log = home / "postgres" / "log"
         raise Failed(f"The database does not start; its log is {log}.\n{error}") from error
-    postgres.require_answer()
+    postgres.connect().close()
     return database
 
 
@@ -231,18 +257,9 @@ def model_command(queue: str) -> list[str]:
         "env",
         f"OMP_NUM_THREADS={threads}",
         *("sh", "-c", _GENTLY, str(_NICENESS[queue])),
-        *_worker(queue, "--pool", "solo", "--concurrency", "1"),
+        *(sys.executable, "-m", "celery", "-A", "config.celery", "worker", "-Q", queue, "-n", f"{queue}@%h"),
+        *("--pool", "solo", "--concurrency", "1", "--loglevel=INFO"),
     ]
-
-
-def _worker(queue: str, *options: str) -> list[str]:
-    # Nothing here asks workers about each other, so they do not gossip: each such channel is a queue to poll.
-    quiet = ("--without-gossip", "--without-mingle")
-    return _celery("worker", "-Q", queue, "-n", f"{queue}@%h", *options, *quiet, "--loglevel=INFO")
-
-
-def _celery(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "celery", "-A", "config.celery", *arguments]
 
 
 def _await_answer(server: Service, interruption: Interruption, *, port: int) -> None:
@@ -256,7 +273,7 @@ def _await_answer(server: Service, interruption: Interruption, *, port: int) -> 
 
 
 def _http_status(port: int) -> int | None:
-    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    connection = http.client.HTTPConnection(web.HOST, port, timeout=10)
     try:
         connection.request("GET", "/")
         return connection.getresponse().status

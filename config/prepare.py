@@ -6,28 +6,34 @@ Only what has changed is done.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+import pkgutil
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import django
 import psycopg
 
-from config import env
+from config import env, postgres
 
 # Translations, compiled by Babel from .po to the .mo files that Django reads.
 
 
 def compile_translations(folders: Iterable[Path]) -> list[Path]:
     """Compile each .po file under `folders` that is newer than its .mo; the files written."""
-    changed = [
+    return [_compile_translation(po) for po in _changed_translations(folders)]
+
+
+def _changed_translations(folders: Iterable[Path]) -> list[Path]:
+    return [
         po
         for folder in folders
         for po in sorted(folder.glob("*/LC_MESSAGES/*.po"))
         if not (mo := po.with_suffix(".mo")).exists() or mo.stat().st_mtime < po.stat().st_mtime
     ]
-    return [_compile_translation(po) for po in changed]
 
 
 def _compile_translation(po: Path) -> Path:
@@ -66,9 +72,16 @@ def needs_tables(arguments: Sequence[str]) -> bool:
 
 def is_prepared() -> bool:
     """Whether the database has the tables of every app. Waits while another process makes them."""
-    with psycopg.connect(env.text("DATABASE_URL"), autocommit=True) as connection:
-        connection.execute("SELECT pg_advisory_lock_shared(%s)", [_LOCK])
+    with postgres.connect() as connection:
+        _wait_for_lock(connection, "pg_try_advisory_lock_shared")
         return _has_tables(connection)
+
+
+def _wait_for_lock(connection: psycopg.Connection, function: str) -> None:
+    """By trying again: a statement that waited would be a transaction, and an index that is built beside those who
+    write waits for the end of every transaction that is older."""
+    while connection.execute(f"SELECT {function}(%s)", [_LOCK]).fetchone() != (True,):
+        time.sleep(0.2)
 
 
 def _has_tables(connection: psycopg.Connection) -> bool:
@@ -102,7 +115,7 @@ def migrate(*, only_if_new: bool = False) -> None:
 
     compile_translations(map(Path, settings.LOCALE_PATHS))
     with psycopg.connect(env.text("DATABASE_URL"), autocommit=True) as connection:
-        connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        _wait_for_lock(connection, "pg_try_advisory_lock")
         if not (only_if_new and _has_tables(connection)):
             from config.checks import check_migration_history
 
@@ -112,27 +125,71 @@ def migrate(*, only_if_new: bool = False) -> None:
             call_command("migrate", interactive=False, verbosity=verbosity, stdout=sys.stderr)
 
 
+STATIC_STAMP = "static.collected"
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.conf import settings
+    from django.core.management import call_command
 
+    call_command("check", stdout=sys.stderr)
     migrate()
-    collect_static(settings.HOME / "static.collected")
+    collect_static(settings.HOME / STATIC_STAMP)
+
+
+def is_up_to_date() -> bool:
+    """Whether `main` has nothing to do. Needs Django set up, and leaves no connection behind."""
+    from django.conf import settings
+
+    return (
+        not _changed_translations(map(Path, settings.LOCALE_PATHS))
+        and _is_collected(settings.HOME / STATIC_STAMP)
+        and _migrations_here() <= _migrations_there()
+    )
+
+
+def _migrations_here() -> set[tuple[str, str]]:
+    """App and name of each migration, by the names of the files: loading them takes longer than all the rest."""
+    from django.apps import apps
+    from django.db.migrations.loader import MigrationLoader
+
+    names = ((app.label, MigrationLoader.migrations_module(app.label)[0]) for app in apps.get_app_configs())
+    folders = ((label, importlib.util.find_spec(name)) for label, name in names if name)
+    return {
+        (label, module.name)
+        for label, folder in folders
+        if folder
+        for module in pkgutil.iter_modules(folder.submodule_search_locations)
+        if module.name[0] not in "_~"
+    }
+
+
+def _migrations_there() -> set[tuple[str, str]]:
+    with postgres.connect() as connection:
+        _wait_for_lock(connection, "pg_try_advisory_lock_shared")
+        if not _has_tables(connection):
+            return set()
+        return set(connection.execute("SELECT app, name FROM django_migrations").fetchall())
 
 
 def collect_static(stamp: Path) -> bool:
     """Collect the static files unless they are as `stamp` says they were; whether that was needed."""
-    from django.conf import settings
     from django.core.management import call_command
 
-    state = _static_state()
-    if Path(settings.STATIC_ROOT).is_dir() and stamp.exists() and stamp.read_text() == state:
+    if _is_collected(stamp):
         return False
     # Emptied first, so that files which are gone from the sources are gone from the server.
     call_command("collectstatic", interactive=False, clear=True, verbosity=0)
-    stamp.write_text(state)
+    stamp.write_text(_static_state())
     return True
+
+
+def _is_collected(stamp: Path) -> bool:
+    from django.conf import settings
+
+    return Path(settings.STATIC_ROOT).is_dir() and stamp.exists() and stamp.read_text() == _static_state()
 
 
 def _static_state() -> str:

@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from config.guardian import Guardian
 from config.postgres.cluster import Cluster
@@ -18,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STEADY_SECONDS = 30.0  # a child that lived this long had come up; its end starts a new count
 TRIES = 4
 LONGEST_DELAY = 300.0
+IDLE_SECONDS = 600.0
 
 
 class Failed(Exception):
@@ -25,29 +28,95 @@ class Failed(Exception):
     that is needed, it holds the end of its log."""
 
 
-class Child:
-    """One command. Its log keeps the run before this one as NAME.log.1."""
+# A program with its arguments, or a function of this one, which then shares with it what is loaded.
+Work = Sequence[str] | Callable[[], None]
 
-    def __init__(self, name: str, command: Sequence[str], *, logs: Path, guardian: Guardian) -> None:
+
+class Fork:
+    """A function at work in a process of its own; as much of Popen as is wanted here. Not for processes with threads:
+    what another thread has locked stays locked in the child."""
+
+    def __init__(self, work: Callable[[], None], *, name: str, log: int) -> None:
+        self.returncode: int | None = None
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os._exit(_work_apart(work, name=name, log=log))
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+def _work_apart(work: Callable[[], None], *, name: str, log: int) -> int:
+    """In the child: out of its parent's session, without its files, signals and locks. The exit status."""
+    status = 0
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        _forget_files()
+        with contextlib.suppress(OSError):
+            Path("/proc/self/comm").write_text(f"concord-{name}")
+        work()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    return status
+
+
+def _forget_files() -> None:
+    """Make every file but standard output and error /dev/null: a lock or a pipe ends with its last holder. Closed, its
+    number would go to another file, which ended when the object that stands for it here did."""
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in map(int, os.listdir(folder)):
+        if number not in (1, 2, null):
+            with contextlib.suppress(OSError):  # the listing's own
+                os.fstat(number)
+                os.dup2(null, number, inheritable=number == 0)
+    os.close(null)
+
+
+class Child:
+    """One piece of work. Its log keeps the run before this one as NAME.log.1."""
+
+    def __init__(self, name: str, work: Work, *, logs: Path, guardian: Guardian) -> None:
         self.name = name
         self.log = logs / f"{name}.log"
-        self._command = list(command)
+        self._work = work
         self._guardian = guardian
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Fork | None = None
         logs.mkdir(parents=True, exist_ok=True)
         if self.log.exists():
             self.log.replace(self.log.with_suffix(".log.1"))
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=ROOT,
-                start_new_session=True,
-            )
+            if callable(self._work):
+                self._process = Fork(self._work, name=self.name, log=log.fileno())
+            else:
+                self._process = subprocess.Popen(
+                    self._work,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=ROOT,
+                    start_new_session=True,
+                )
         self._guardian.watch(self._process.pid)
 
     def entrust(self, guardian: Guardian) -> None:
@@ -57,13 +126,22 @@ class Child:
             guardian.watch(self._process.pid)
 
     def poll(self) -> int | None:
-        """The exit status once the command has ended; whatever it left running is killed with that."""
-        assert self._process is not None
+        """The exit status once the work has ended; whatever it left running is killed with that."""
+        if self._process is None:
+            return None
         if self._process.returncode is None and (status := self._process.poll()) is not None:
             self.kill()
             self._guardian.forget(self._process.pid)
             return status
         return self._process.returncode
+
+    def is_running(self) -> bool:
+        return self._process is not None and self.poll() is None
+
+    def ask_to_end(self) -> None:
+        if self._process and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         if self._process:
@@ -108,6 +186,36 @@ class Service(Child):
         beyond = "" if self.needed else " The rest of Concord goes on without it."
         say(f"{ending}\n  Starting it again in {delay:.0f} s.{beyond}")
         self._due = now + delay
+
+
+class OccasionalService(Service):
+    """A service that runs while there is work for it, and until it has had none for IDLE_SECONDS.
+
+    `has_work` has to count work in progress too: what it ends is then at rest. Work that comes at that very moment
+    waits for the next start.
+    """
+
+    needed = False
+    _last_work = 0.0
+    _is_leaving = False
+
+    def __init__(self, *arguments: Any, has_work: Callable[[], bool], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._has_work = has_work
+
+    def tend(self, say: Callable[[str], None]) -> None:
+        now = time.monotonic()
+        if has_work := self._has_work():
+            self._last_work = now
+        if self.is_running():
+            if now - self._last_work >= IDLE_SECONDS and not self._is_leaving:
+                self._is_leaving = True
+                self.ask_to_end()
+        elif self._process and not self._is_leaving:
+            super().tend(say)
+        elif has_work:
+            self._is_leaving = False
+            self.start()
 
 
 # The person at the terminal: what we tell them, and how they stop us.
@@ -158,17 +266,25 @@ class Supervisor:
         self._services: list[Service] = []
         self._steps: list[Child] = []
 
-    def serve(self, name: str, *command: str, needed: bool = True) -> Service:
+    def serve(self, name: str, work: Work, *, needed: bool = True) -> Service:
         """Start a service, to be kept running. Only one that is needed can end the rest, by failing for good."""
-        service = Service(name, command, logs=self._home / "logs", guardian=self._guardian)
+        service = Service(name, work, logs=self._home / "logs", guardian=self._guardian)
         service.needed = needed
         service.start()
         self._services.append(service)
         return service
 
-    def complete(self, name: str, *command: str) -> None:
-        """Run a command to its end, the services being tended meanwhile. Raises Failed, Stop."""
-        step = Child(name, command, logs=self._home / "logs", guardian=self._guardian)
+    def serve_at_need(self, name: str, work: Work, *, has_work: Callable[[], bool]) -> None:
+        """Have a service that is started when there is work for it, and ended after a while without."""
+        self._services.append(
+            OccasionalService(
+                name, work, has_work=has_work, logs=self._home / "logs", guardian=self._guardian
+            )
+        )
+
+    def complete(self, name: str, work: Work) -> None:
+        """Do something to its end, the services being tended meanwhile. Raises Failed, Stop."""
+        step = Child(name, work, logs=self._home / "logs", guardian=self._guardian)
         step.start()
         self._steps.append(step)
         while (status := step.poll()) is None:

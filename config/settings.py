@@ -19,6 +19,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
     "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
     "refresh-summaries": {"task": "analytics.tasks.refresh_summaries", "schedule": 20.0},
+    "refresh-raters": {"task": "analytics.tasks.refresh_raters", "schedule": 20.0},
+    "reclaim-places": {"task": "annotation.tasks.reclaim_places", "schedule": 30.0},
     "expire-claims": {"task": "annotation.tasks.expire_claims", "schedule": 30.0},
     "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
     "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},
@@ -70,7 +72,8 @@ CONTENT_SECURITY_POLICY = {
 
 # ── The application ──────────────────────────────────────────────────────────
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    # Without its search for admin modules, which load forms and views for every command: config.urls has it.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -94,6 +97,8 @@ INSTALLED_APPS = [
     "allauth.mfa",
 ]
 MIDDLEWARE = [
+    # Raters' votes and tasks, as a plain view: nothing below is for them but where something is out of order.
+    "annotation.rating.plain.PlainRating",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -107,6 +112,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "labeling_ui.account.two_factor.RequireTwoFactor",
+    "annotation.panels.confinement.KeepParticipantsInside",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "labeling_ui.domain_errors.DomainErrorPages",
     "annotation.access.read_only.ReadOnlyStudies",
@@ -219,6 +225,9 @@ SPECTACULAR_SETTINGS = {
         "RaterOrigin": "annotation.models.Rater.Origin",
         "CorrectionOrigin": "annotation.models.Correction.Origin",
         "ActionEnum": "annotation.models.Exclusion.Action",
+        "RaterActionKind": "annotation.models.RaterAction.Kind",
+        "HiddenCheckKind": "annotation.checks.api.POOL_KINDS",
+        "KeyKind": "annotation.checks.api.KEY_KINDS",
         "ImportFormat": "annotation.importing.api.FORMAT_CHOICES",
     },
 }
@@ -258,8 +267,14 @@ DATABASES = {
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "pgmq://")
 if CELERY_BROKER_URL.startswith("pgmq://"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
-        # A key=value string: the transport misreads URLs that name a unix socket.
-        "conn_string": make_conninfo(**{name: str(value) for name, value in _database.items()}),
+        # A key=value string: the transport misreads URLs that name a unix socket. Its values are quoted twice, for it
+        # takes the string apart and joins it again without the quotes that a folder with a space needs.
+        "conn_string": make_conninfo(
+            **{
+                name: make_conninfo(**{name: str(value)}).partition("=")[2]
+                for name, value in _database.items()
+            }
+        ),
         "init_extension": False,
         "visibility_timeout": 60,
         # Woken by NOTIFY, with a look every second. A long poll would hold up the worker's shutdown for its length.
@@ -270,6 +285,8 @@ if CELERY_BROKER_URL.startswith("pgmq://"):
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A process of the pool is replaced within minutes: what an import or a report took goes back to the machine.
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 50
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_TASK_ROUTES = {
@@ -279,6 +296,8 @@ CELERY_TASK_ROUTES = {
 # Nobody calls workers up: jobs are rows. Each worker's own channel would be one more queue to poll.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# What sends tasks by their names.
+TASK_SENDER = "config.celery.app"
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 
 # ── Files ────────────────────────────────────────────────────────────────────
@@ -339,6 +358,9 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("CONCORD_EMAIL_FROM", "Concord <con
 # Mails that one account may cause, and that the site sends, within an hour. More wait for the next.
 MAIL_PER_PERSON = env.integer("CONCORD_EMAIL_PER_PERSON", 200, minimum=1, maximum=10**6)
 MAIL_PER_HOUR = env.integer("CONCORD_EMAIL_PER_HOUR", 2000, minimum=1, maximum=10**7)
+# Whether whoever makes an account shows first that mail to its address reaches them. Without a mail server nobody
+# could; then the page of an invitation says of an address that it has an account.
+SIGN_UP_BY_MAIL = _mailer.backend.endswith("smtp.EmailBackend")
 # How long a link to a new password works.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # The address of this site in mails that no request causes.

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 from allauth.account.decorators import secure_admin_login
+from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
 
 from annotation.api.schema import SchemaView
 
+admin.autodiscover()
+# Whoever may write allauth's tables could sign in as anybody.
+for label in ("account", "socialaccount", "mfa"):
+    for model in apps.get_app_config(label).get_models():
+        if admin.site.is_registered(model):
+            admin.site.unregister(model)
 # The admin's own form knows passwords only: whoever is not signed in goes to the page that asks for all there is.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 

@@ -3,8 +3,8 @@ Django refuses before a view could read it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from django import forms
 from django.conf import settings
@@ -14,17 +14,23 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonR
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
-from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_noop as _
 
 from annotation.api import errors
-from annotation.errors import DomainError
+from annotation.errors import DomainError, FieldProblem
+from labeling_ui.sentences import translated_by, translated_sentence
 
 ERROR_MESSAGES = (
     _("This does not exist, or you do not have access to it."),
     _("Only researchers and admins of this study can do this."),
     _("Only admins of this study can do this."),
     _("Only admins of this study can invite researchers and admins."),
+    _("Only researchers and admins of this workspace can do this."),
+    _("Only admins of this workspace can do this."),
+    _("This is the workspace's only admin; make someone else admin first."),
+    _("Move the studies out of this workspace first."),
+    _("Your account may not create workspaces; ask an operator for it."),
+    _("The study or the workspace has just changed. Try again."),
     _("You manage this study; rating is for its annotators and experts."),
     _("This invitation has been used up, has expired or was withdrawn. Ask for a new one."),
     _("This invitation has just been used up. Ask for a new one."),
@@ -80,6 +86,11 @@ ERROR_MESSAGES = (
 )
 # With blanks that the services fill.
 ERROR_MESSAGE_PATTERNS = (
+    _("The study “%(title)s” would have no admin. Make somebody else admin in it first."),
+    _("Only admins of the workspace “%(title)s” move studies into it or out of it."),
+    _("Only admins of the workspace “%(title)s” make studies in it."),
+    _("A workspace with the address %(slug)s exists already; choose another."),
+    _("This person takes part through the workspace “%(title)s”. Remove them there, or give a role here."),
     _("Run %(number)s of this study does the same and has not finished. Wait for it, or cancel it first."),
     _(
         "You may send %(most)s mails an hour, and %(left)s are left. Copy a link instead, or send the rest later."
@@ -103,15 +114,14 @@ Refusal = type[DomainError] | tuple[type[DomainError], ...]
 
 def translated_message(error: DomainError) -> str:
     """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
-    for pattern in ERROR_MESSAGE_PATTERNS:
-        if match := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), error.message):
-            return look_up(pattern) % match.groupdict()
-    return look_up(error.message)
+    listed = translated_by((*ERROR_MESSAGES, *ERROR_MESSAGE_PATTERNS), error.message)
+    return listed or translated_sentence(error.message)
 
 
-def pattern_regex(pattern: str, blank: str) -> str:
-    """A pattern as a regular expression, with `blank` in place of its blanks; \\1 is a blank's name."""
-    return re.sub(r"%\\\((\w+)\\\)s", blank, re.escape(pattern))
+def problem_text(problem: FieldProblem) -> str:
+    """What is wrong with a field and what to do, in the reader's language."""
+    sentences = translated_sentence(problem.message), translated_sentence(problem.remedy)
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 class _Refusals:
@@ -162,13 +172,14 @@ def add_form_errors(
         form.add_error(field, translated_message(error))
     for problem in error.problems:
         target, name = place(problem.field) if place else (form, problem.field.partition("[")[0])
-        remedy = problem.remedy if getattr(target, "shows_remedies", True) else ""
-        target.add_error(name if name in target.fields else field, f"{problem.message} {remedy}".strip())
+        if not getattr(target, "shows_remedies", True):
+            problem = replace(problem, remedy="")
+        target.add_error(name if name in target.fields else field, problem_text(problem))
 
 
 def problem_sentences(error: DomainError) -> str:
     """An error's problems and their remedies; the error's own sentence where it has none."""
-    problems = " ".join(f"{problem.message} {problem.remedy}".strip() for problem in error.problems)
+    problems = " ".join(map(problem_text, error.problems))
     return problems or translated_message(error)
 
 

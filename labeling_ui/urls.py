@@ -17,11 +17,17 @@ from labeling_ui.data import views as data_views
 from labeling_ui.items import views as item_views
 from labeling_ui.models import training_views, writing_views
 from labeling_ui.models import views as models_views
+from labeling_ui.onboarding import settings_views as onboarding_settings_views
+from labeling_ui.onboarding import views as onboarding_views
+from labeling_ui.panels import participant_views
+from labeling_ui.panels import views as panel_views
 from labeling_ui.questions import views as questions_views
 from labeling_ui.rate import views as rate_views
+from labeling_ui.raters import views as quality_views
 from labeling_ui.reports import views as reports_views
 from labeling_ui.review import views as review_views
 from labeling_ui.study import (
+    check_views,
     dataset_views,
     import_views,
     life_views,
@@ -29,10 +35,12 @@ from labeling_ui.study import (
     member_views,
     rater_views,
     settings_views,
+    simulation_views,
     webhook_views,
 )
 from labeling_ui.study import views as study_views
 from labeling_ui.study.settings_forms import SECTIONS
+from labeling_ui.workspaces import views as workspace_views
 
 review = [
     path("", review_views.review_queue, name="review_queue"),
@@ -137,16 +145,61 @@ questions = [
     path("preview/<uuid:preview_id>/", include(draft_preview)),
 ]
 
+start = [
+    path("", onboarding_views.start, name="start"),
+    path("consent/", onboarding_views.decide_consent, name="decide_consent"),
+    path("consent/again/", onboarding_views.reconsider_consent, name="reconsider_consent"),
+    path("about-you/", onboarding_views.save_demographics, name="save_demographics"),
+    path("about-you/delete/", onboarding_views.delete_demographics, name="delete_demographics"),
+    path("training/", onboarding_views.start_training, name="start_training"),
+]
+
+before_rating = [
+    path("", onboarding_settings_views.before_rating, name="before_rating"),
+    path("preview/", onboarding_settings_views.preview_path, name="preview_path"),
+    path("training/order/", onboarding_settings_views.order_training, name="order_training"),
+    path("training/find/", onboarding_settings_views.find_training_task, name="find_training_task"),
+    path("training/<int:task_id>/", onboarding_settings_views.training_task, name="training_task"),
+    path("demographics.csv", onboarding_settings_views.demographics_file, name="demographics_file"),
+    path(
+        "demographics/delete/",
+        onboarding_settings_views.delete_all_demographics,
+        name="delete_all_demographics",
+    ),
+]
+
+panels = [
+    path("", panel_views.panels, name="panels"),
+    path("payments.csv", panel_views.payments_file, name="payments_file"),
+    path("<int:link_id>/", panel_views.panel_link, name="panel_link"),
+    path("<int:link_id>/walk/", panel_views.walk, name="walk_panel"),
+    path("<int:link_id>/returns/", panel_views.return_places, name="return_places"),
+    path("places/<int:place_id>/bonus/", panel_views.set_bonus, name="set_bonus"),
+]
+
+# What participants of panels open: no study is named in these addresses.
+taking_part = [
+    path("", participant_views.take_part, name="take_part"),
+    path("finish/", participant_views.finish, name="take_part_finish"),
+    path("go-on/", participant_views.go_on_here, name="go_on_here"),
+    path("return/", participant_views.return_place, name="return_place"),
+    path("another/", participant_views.another_batch, name="another_batch"),
+    path("<str:token>/", participant_views.enter, name="enter_panel"),
+]
+
 study = [
     path("data/", include(data)),
     path("questions/", include(questions)),
     path("copy/", life_views.copy_study, name="copy_study"),
+    path("simulate/", simulation_views.simulate, name="simulate"),
     path("archive/", life_views.archive_study, name="archive_study"),
     path("unarchive/", life_views.unarchive_study, name="unarchive_study"),
+    path("workspace/", workspace_views.move_study, name="move_study"),
     path("delete/", life_views.delete_study, name="delete_study"),
     path("restore/", life_views.restore_study, name="restore_study"),
     path("attachments/<str:name>", questions_views.attachment, name="attachment"),
     path("guidelines/", rate_views.guidelines, name="guidelines"),
+    path("start/", include(start)),
     path("checks/", rate_views.checks, name="checks"),
     path("work/", rate_views.work, name="work"),
     path("preview/", rate_views.preview, name="preview"),
@@ -172,8 +225,11 @@ study = [
         )
         for section in SECTIONS.values()
     ),
-    path("settings/protocol/", settings_views.protocol, name="settings_protocol"),
+    path("settings/before-rating/", include(before_rating)),
+    path("settings/injection/checks/", check_views.hidden_checks, name="hidden_checks"),
+    path("tasks/<int:task_id>/expected/", check_views.task_key, name="task_key"),
     path("webhooks/", include(webhooks)),
+    path("panels/", include(panels)),
     path("plan/", reports_views.planner, name="planner"),
     path("people/", member_views.people, name="people"),
     path("people/<int:member_id>/", member_views.member, name="member"),
@@ -184,11 +240,42 @@ study = [
     path("report/", reports_views.report, name="report"),
     path("report/<slug:key>.<slug:extension>", reports_views.report_file, name="report_file"),
     path("skipped/", study_views.skipped, name="skipped"),
+    path("raters/", data_views.data, {"table": "raters"}, name="raters"),
+    path("rater-rules/", quality_views.quality_rules, name="quality_rules"),
+    path("rater-rules/preview/", quality_views.quality_preview, name="quality_preview"),
+    path("rater-actions/", quality_views.rater_actions, name="rater_actions"),
+    path("notices/dismiss/", quality_views.dismiss_notices, name="dismiss_notices"),
     path("raters/<str:pseudonym>/", rater_views.rater, name="rater"),
+    path("raters/<str:pseudonym>/training/", onboarding_settings_views.train_again, name="train_again"),
+    path(
+        "raters/<str:pseudonym>/demographics/delete/",
+        onboarding_settings_views.delete_rater_demographics,
+        name="delete_rater_demographics",
+    ),
+    path("raters/<str:pseudonym>/act/", rater_views.act_on_rater, name="act_on_rater"),
+    path(
+        "raters/<str:pseudonym>/actions/<int:action_id>/revert/",
+        quality_views.revert_rater_action,
+        name="revert_rater_action",
+    ),
     path("raters/<str:pseudonym>/withdraw/", rater_views.withdraw_rater, name="withdraw_rater"),
-    path("raters/<str:pseudonym>/judgments/", rater_views.rater_judgments, name="rater_judgments"),
     path("models/", include(models)),
     path("writers/", include(writers)),
+]
+
+workspace = [
+    path("", workspace_views.workspace, name="workspace"),
+    path("people/", workspace_views.people, name="workspace_people"),
+    path("people/<int:member_id>/", workspace_views.person, name="workspace_person"),
+    path("people/<int:member_id>/remove/", workspace_views.remove_person, name="remove_workspace_person"),
+    path(
+        "invitations/<int:invitation_id>/revoke/",
+        workspace_views.revoke_invitation,
+        name="revoke_workspace_invitation",
+    ),
+    path("settings/", workspace_views.workspace_settings, name="workspace_settings"),
+    path("leave/", workspace_views.leave, name="leave_workspace"),
+    path("delete/", workspace_views.delete_workspace, name="delete_workspace"),
 ]
 
 # The names by which allauth finds the pages. Those of its pages that are not here do not exist.
@@ -232,6 +319,7 @@ urlpatterns = [
     path("log/", log_views.site_log, name="site_log"),
     path("log/log.csv", log_views.site_log_file, name="site_log_file"),
     path("api/v1/docs/", account_views.api_docs, name="api_docs"),
+    path("take-part/", include(taking_part)),
     path("join/<str:token>/", account_views.join, name="join"),
     path("language/", set_language, name="set_language"),
     path(
@@ -239,6 +327,9 @@ urlpatterns = [
         cache_control(private=True, max_age=600)(JavaScriptCatalog.as_view(packages=["labeling_ui"])),
         name="javascript_catalog",
     ),
+    path("workspaces/", workspace_views.workspaces, name="workspaces"),
+    path("workspaces/new/", workspace_views.new_workspace, name="new_workspace"),
+    path("workspaces/<slug:workspace>/", include(workspace)),
     path("studies/new/", settings_views.new_study, name="new_study"),
     path("studies/from-files/", import_views.from_files, name="from_files"),
     path("studies/<slug:slug>/", include(study)),

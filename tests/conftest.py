@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import itertools
+import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import django
+import psycopg
 import pytest
 from django.conf import settings as django_settings
+from django.db import connection
 from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django.plugin import blocking_manager_key
 
 from config import prepare, scratch
 from tests.emptying import empty_tables
@@ -42,12 +47,86 @@ assert config.celery.app.conf.broker_url == "memory://"
 TransactionTestCase._fixture_teardown = lambda self: empty_tables()
 
 
+# Of several processes the one that deals out the tests has time, while the others collect them: it applies the
+# migrations to a database, of which each of the others makes a copy.
+MIGRATED = f"test_{connection.settings_dict['NAME']}"
+_MIGRATES = pytest.StashKey[multiprocessing.process.BaseProcess]()
+_MIGRATING = Path(os.environ.get("CONCORD_HOME", "")) / "migrating"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.pluginmanager.hasplugin("dsession"):
+        with _MIGRATING.open("w") as lock:  # held by the process that is forked here, to its end
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            fork = multiprocessing.get_context("fork")
+            session.config.stash[_MIGRATES] = fork.Process(
+                target=_migrate, args=[session.config], daemon=True
+            )
+            session.config.stash[_MIGRATES].start()
+
+
+def _migrate(config: pytest.Config) -> None:
+    with config.stash[blocking_manager_key].unblock():
+        connection.creation.create_test_db(verbosity=0, autoclobber=True)
+        connection.close()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if process := config.stash.get(_MIGRATES, None):
+        process.kill()  # where no test came to need a database
+        process.join()
+        with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as database:
+            database.execute(f'DROP DATABASE IF EXISTS "{MIGRATED}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(request: pytest.FixtureRequest, django_db_modify_db_settings: None) -> None:
+    if hasattr(request.config, "workerinput"):
+        with _MIGRATING.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        connection.settings_dict["TEST"]["TEMPLATE"] = MIGRATED
+
+
+# pytest rewrites every assertion of a file that it imports first, and stores the file. Of two processes that collect
+# all of them one begins with the last, and they meet in the middle: each finds what the other has rewritten.
+
+
+def _begins_with_the_last(config: pytest.Config) -> bool:
+    is_second = getattr(config, "workerinput", {}).get("workerid") == "gw1"
+    return is_second and [Path(path).resolve() for path in config.args] == [Path(__file__).parent]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if isinstance(collector, pytest.Directory) and _begins_with_the_last(collector.config):
+        report.result.reverse()
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    if _begins_with_the_last(config):
+        files = [list(tests) for _, tests in itertools.groupby(items, key=lambda item: item.path)]
+        items[:] = itertools.chain.from_iterable(reversed(files))
+    yield
+
+
 def pytest_collection_finish() -> None:
     """Set aside what lives to the end of the process, all the tests and modules. To look through them for garbage
     takes half a second each time, and whatever closes a model looks."""
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Set aside what the migrations left, too: two thousand states of models."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

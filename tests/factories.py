@@ -84,9 +84,17 @@ def rater(study: Study) -> Rater:
 
 def clip(name: str = "clip", *, seconds: float = 1.0) -> Clip:
     """A clip row without a file behind it."""
+    made = new_clip(name, seconds=seconds)
+    if found := Clip.objects.filter(sha256=made.sha256).first():
+        return found
+    made.save(force_insert=True)
+    return made
+
+
+def new_clip(name: str, *, seconds: float = 1.0) -> Clip:
+    """As `clip`, not saved."""
     sha = hashlib.sha256(name.encode()).hexdigest()
-    found = Clip.objects.filter(sha256=sha).first()
-    return found or Clip.objects.create(
+    return Clip(
         sha256=sha,
         canonical_sha256=sha,
         original=f"clips/original/{sha}",

@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analytics.browse import summaries
 from analytics.browse.changes import ACTIONS, Change, Outcome, change_rows
 from analytics.browse.columns import Filter
 from analytics.browse.facts import study_facts
+from analytics.browse.freshness import freshen
 from analytics.browse.query import MAX_PAGE_SIZE, PAGE_SIZE, Query, Selection, Total
 from analytics.browse.rows import RowContext, load_rows
 from analytics.browse.tables import TABLES
@@ -32,7 +32,7 @@ class DataPageIn(In):
 
 
 class DataRowOut(serializers.Serializer):
-    id = serializers.IntegerField(help_text="Of the item, the task or the judgment.")
+    id = serializers.IntegerField(help_text="Of the item, the task, the judgment or the rater.")
     item_id = serializers.IntegerField()
     task_id = serializers.IntegerField(allow_null=True, help_text="Null in the table of items.")
     name = serializers.CharField()
@@ -106,13 +106,14 @@ def _strict_query(table: str, values: Mapping[str, Sequence[str]], *, beside: Se
 class DataView(APIView):
     @operation("data", DataPageOut, 400, 403, 404, parameters=[*_parameters(), *_PAGE_PARAMETERS])
     def get(self, request: Request, slug: str, table: str) -> Response:
-        """Rows of a study's `items`, `tasks` or `judgments`, filtered and sorted as on the page of its data."""
+        """Rows of a study's `items`, `tasks`, `judgments` or `raters`, filtered and sorted as on the page of its
+        data."""
         study = access.managed_study(request.user, slug)
         query = _query(request, table)
         paging = DataPageIn.parsed(
             {name: request.query_params[name] for name in _PAGING if name in request.query_params}
         )
-        freshness = summaries.freshen(study)
+        freshness = freshen(study, table)
         page = Selection(study, query, study_facts(study)).page(**paging)
         rows = load_rows(RowContext.of(study), query, page.ids, clips=False)
         body = {
@@ -140,7 +141,7 @@ class DataCountView(APIView):
         """How many rows match: exactly up to 10,000."""
         study = access.managed_study(request.user, slug)
         query = _query(request, table)
-        summaries.freshen(study)
+        freshen(study, table)
         return Response(TotalOut(Selection(study, query, study_facts(study)).total()).data)
 
 
@@ -172,7 +173,8 @@ class ChangedOut(serializers.Serializer):
     unchanged = serializers.IntegerField()
     reasons = serializers.DictField(
         child=serializers.IntegerField(),
-        help_text="Of what was not changed: `kept_out` by the review or a withdrawal, `without_key`.",
+        help_text="Of what was not changed: `kept_out` by the review or a withdrawal, `without_key`, or `met` as a "
+        "check by raters.",
     )
     job = serializers.UUIDField(
         allow_null=True, help_text="That does it, where there are many; then 0 so far."
@@ -190,7 +192,7 @@ class DataChangeView(APIView):
             raise serializers.ValidationError({"ids": ["Give ids or filters, and not both."]})
         query = _strict_query(table, values.get("filters", {}))
         change = Change.of(table, values)
-        summaries.freshen(study)
+        freshen(study, table)
         outcome = change_rows(study, query, change, ids=values.get("ids"), actor=request.user)
         if isinstance(outcome, Job):
             return Response({**Outcome().as_json(), "job": outcome.pk})

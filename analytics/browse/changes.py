@@ -13,9 +13,12 @@ from django.utils import timezone
 from analytics.browse import summaries
 from analytics.browse.facts import study_facts
 from analytics.browse.query import Query, Selection
-from annotation.errors import FieldProblem, InvalidInput
+from analytics.raters import quality
+from analytics.raters.rules import QualityRules
+from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.jobs import jobs
-from annotation.models import Exclusion, Item, Job, Judgment, Study, Task, User
+from annotation.models import Exclusion, Item, Job, Judgment, Rater, Study, Task, User
+from annotation.raters import actions
 from annotation.rating import exclusions, overlap, task_kinds
 from annotation.review import adjudication, cases
 from annotation.review.cases import Finding
@@ -48,8 +51,18 @@ ACTIONS: Mapping[str, Mapping[str, str]] = {
         "restore": _("Restore"),
         "review": _("Send to review"),
     },
+    "raters": {
+        "warn": _("Warn them"),
+        "training": _("Ask for training again"),
+        "pause": _("Pause them"),
+        "exclude_rater": _("Exclude from now on"),
+        "exclude_all": _("Exclude with all judgments"),
+        "reinstate": _("Take back what was done"),
+    },
 }
-NEEDS_REASON = ("exclude", "restore", "withdraw")
+RATER_ACTIONS = {"exclude_rater": "exclude", "warn": "warn", "training": "training", "pause": "pause",
+                 "exclude_all": "exclude_all"}  # fmt: skip
+NEEDS_REASON = ("exclude", "restore", "withdraw", *RATER_ACTIONS)
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,10 @@ def change_chunk(
     if not ids:
         return Outcome()
     outcome = _CHANGES[change.action](study, table, ids, change, actor)
-    summaries.refresh_tasks(study, _task_ids(table, ids))
+    if table == "raters":
+        quality.refresh(study.pk)
+    else:
+        summaries.refresh_tasks(study, _task_ids(table, ids))
     return outcome
 
 
@@ -225,8 +241,8 @@ def _overlap(study: Study, table: str, ids: Sequence[int], change: Change, actor
 
 def _kind(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
     result = task_kinds.set_kind(study, ids, kind=change.kind, actor=actor)
-    reasons = Counter({"without_key": result.without_key}) if result.without_key else Counter[str]()
-    return Outcome(result.changed, result.unchanged + result.without_key, reasons)
+    reasons = +Counter({"without_key": result.without_key, "met": result.met})
+    return Outcome(result.changed, result.unchanged + reasons.total(), reasons)
 
 
 def _withdraw(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
@@ -246,6 +262,30 @@ def _each_item(table: str, ids: Sequence[int], act: Callable[[int], bool]) -> Ou
     return Outcome(sum(changed), len(changed) - sum(changed))
 
 
+def _rater_action(
+    study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None
+) -> Outcome:
+    outcome, recollect = Outcome(), QualityRules.of(study.rules).recollect
+    for rater in Rater.objects.filter(pk__in=ids, study=study).order_by("pk"):
+        try:
+            actions.act(
+                rater, RATER_ACTIONS[change.action], actor=actor, reason=change.reason, message=change.comment[:300],
+                recollect=recollect,
+            )  # fmt: skip
+            outcome.changed += 1
+        except Conflict:
+            outcome += Outcome(0, 1, Counter({"withdrawn": 1}))
+    return outcome
+
+
+def _reinstate(study: Study, table: str, ids: Sequence[int], change: Change, actor: User | None) -> Outcome:
+    outcome = Outcome()
+    for rater in Rater.objects.filter(pk__in=ids, study=study).order_by("pk"):
+        n = actions.revert_all(rater, actor=actor)
+        outcome += Outcome(int(n > 0), int(not n))
+    return outcome
+
+
 _CHANGES: Mapping[str, Callable[[Study, str, Sequence[int], Change, User | None], Outcome]] = {
     "exclude": _exclude,
     "restore": _exclude,
@@ -254,4 +294,10 @@ _CHANGES: Mapping[str, Callable[[Study, str, Sequence[int], Change, User | None]
     "kind": _kind,
     "withdraw": _withdraw,
     "bring_back": _bring_back,
+    "warn": _rater_action,
+    "training": _rater_action,
+    "pause": _rater_action,
+    "exclude_rater": _rater_action,
+    "exclude_all": _rater_action,
+    "reinstate": _reinstate,
 }

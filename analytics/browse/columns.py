@@ -4,7 +4,8 @@ The pages, the filter form, the CSV files and the API all follow from these decl
 item's summary `s`, a judgment `j`; %(study)s and what `Facts` holds are always there.
 
 A predicate comes in two forms where they differ: `row` looks at one row that is at hand, `rows` finds the rows by an
-index. Texts are English; pages translate them.
+index. Where an index holds them in the order of the table, `walk` is how to say so to the planner. Texts are English;
+pages translate them.
 """
 
 from __future__ import annotations
@@ -19,19 +20,30 @@ from typing import Any
 from analytics.browse.facts import Facts
 from analytics.data.postgres import fetch_rows
 from annotation.errors import FieldProblem
+from annotation.models import Question
 
 MAX_TEXT = 200
 _WORDS = re.compile(r"\w+")
 
 
+# The order of a table that is not sorted by a column.
+KEY = "key"
+
+
 @dataclass(frozen=True)
 class Predicate:
-    """`task`: it looks at the summary of a judgment's task."""
+    """`task`: it looks at the summary of a judgment's task. `walk`: a condition that every row that matches meets, and
+    that an index holds in the order `walk_order`: the SQL of a sort, or KEY. `bound`: it is about the sorted values.
+    `words`: it searches texts, which may take longer."""
 
     row: str
     rows: str = ""
     task: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
+    walk: str = ""
+    walk_order: str = ""
+    bound: bool = False
+    words: bool = False
 
     @property
     def as_rows(self) -> str:
@@ -44,7 +56,8 @@ Values = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Filter(ABC):
-    """`names`: the parameters that it reads from an address. `group`: under which heading the form has it."""
+    """`names`: the parameters that it reads from an address. `group`: under which heading the form has it.
+    `walk_order`: the order in which an index has what matches (`Predicate`)."""
 
     key: str
     label: str
@@ -52,6 +65,7 @@ class Filter(ABC):
     task: bool = False
     group: str = ""
     help: str = ""
+    walk_order: str = ""
 
     kind = "text"
 
@@ -69,9 +83,11 @@ class Filter(ABC):
 
 @dataclass(frozen=True)
 class Choice(Filter):
-    """Any of some values: `options` has what stands in the address, the label, and the SQL value or condition."""
+    """Any of some values: `options` has what stands in the address, the label, and the SQL value or condition.
+    `walks`: by option, the condition of the index that has it in the order `walk_order`."""
 
     options: tuple[tuple[str, str, Any], ...] = ()
+    walks: Mapping[str, str] = field(default_factory=dict)
 
     kind = "choice"
 
@@ -84,10 +100,13 @@ class Choice(Filter):
         stored_values = [stored[value] for value in chosen if value in stored]
         if not stored_values:
             return []
+        walk = self.walks.get(chosen[0], "") if len(chosen) == 1 else ""
         if self.sql:
             sql = f"{self.sql} = ANY(%({self.key})s)"
-            return [Predicate(sql, task=self.task, params={self.key: stored_values})]
-        return [Predicate("(" + " OR ".join(stored_values) + ")", task=self.task)]
+            params = {self.key: stored_values}
+        else:
+            sql, params = "(" + " OR ".join(stored_values) + ")", {}
+        return [Predicate(sql, task=self.task, params=params, walk=walk, walk_order=self.walk_order)]
 
 
 @dataclass(frozen=True)
@@ -133,9 +152,12 @@ class Strata(Filter):
 
 @dataclass(frozen=True)
 class Range(Filter):
-    """`NAME.min` and `NAME.max`, both inclusive."""
+    """`NAME.min` and `NAME.max`, both inclusive. `walk`: the condition of the index that holds every positive value in
+    the order `walk_order`. `least`: the least value there is, where `sql` has a lower one for an unknown value."""
 
     step: str = "any"
+    walk: str = ""
+    least: float | None = None
 
     kind = "range"
 
@@ -144,8 +166,8 @@ class Range(Filter):
         return (f"{self.key}.min", f"{self.key}.max")
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
-        predicates = []
-        for name, sign in zip(self.names, (">=", "<="), strict=True):
+        bounds: dict[str, float] = {}
+        for name in self.names:
             text = self._first(values, name)
             if not text:
                 continue
@@ -153,10 +175,23 @@ class Range(Filter):
             if number is None:
                 problems.append(FieldProblem(name, f"“{text[:20]}” is no number. Write one such as 0.5."))
                 continue
+            bounds[name] = number
+        least = self.names[0]
+        if self.least is not None and bounds:
+            bounds[least] = max(bounds.get(least, self.least), self.least)
+        predicates = []
+        for name, number in bounds.items():
             param = name.replace(".", "_")
+            condition = f"{self.sql} {'>=' if name == least else '<='} %({param})s"
+            walk = condition
+            if self.walk:
+                walk = self.walk if name == least and number > 0 else ""
             predicates.append(
-                Predicate(f"{self.sql} {sign} %({param})s", task=self.task, params={param: number})
-            )
+                Predicate(
+                    condition, task=self.task, params={param: number}, walk=walk, walk_order=self.walk_order,
+                    bound=not self.walk,
+                )
+            )  # fmt: skip
         return predicates
 
 
@@ -183,9 +218,13 @@ class Days(Filter):
                 problems.append(FieldProblem(name, f"“{text[:20]}” is no day. Write one such as 2026-03-31."))
                 continue
             param = name.replace(".", "_")
+            condition = f"{self.sql} {sign} %({param})s"
             predicates.append(
-                Predicate(f"{self.sql} {sign} %({param})s", task=self.task, params={param: moment})
-            )
+                Predicate(
+                    condition, task=self.task, params={param: moment}, walk=condition, walk_order=self.walk_order,
+                    bound=True,
+                )
+            )  # fmt: skip
         return predicates
 
 
@@ -201,7 +240,9 @@ class Flag(Filter):
             problems.append(FieldProblem(self.key, "Write yes or no."))
         if text not in ("yes", "no"):
             return []
-        return [Predicate(self.sql if text == "yes" else f"NOT ({self.sql})", task=self.task)]
+        if text == "yes":
+            return [Predicate(self.sql, task=self.task, walk=self.sql, walk_order=self.walk_order)]
+        return [Predicate(f"NOT ({self.sql})", task=self.task)]
 
 
 # By the item: its name, its texts, its answers in words.
@@ -213,10 +254,9 @@ _ITEMS_BY_WORDS = (
     "s.item_id IN (SELECT x.item_id FROM analytics_itemtext x"
     " WHERE x.study_id = %(study)s AND x.words @@ to_tsquery('simple', %(words)s))"
 )
-_ITEM_PARTS = "(SELECT x.text LIKE ALL(%(parts)s) FROM analytics_itemtext x WHERE x.item_id = s.item_id)"
+_ITEM_PARTS = "(SELECT {parts} FROM analytics_itemtext x WHERE x.item_id = s.item_id)"
 _ITEMS_BY_PARTS = (
-    "s.item_id IN (SELECT x.item_id FROM analytics_itemtext x"
-    " WHERE x.study_id = %(study)s AND x.text LIKE ALL(%(parts)s))"
+    "s.item_id IN (SELECT x.item_id FROM analytics_itemtext x WHERE x.study_id = %(study)s AND {parts})"
 )
 # As the index has it (`annotation.models.judgment`).
 _COMMENT_WORDS = (
@@ -236,6 +276,18 @@ def _search_words(key: str, text: str, problems: Problems) -> list[str]:
 
 
 @dataclass(frozen=True)
+class NameText(Filter):
+    """Any part of a name."""
+
+    kind = "search"
+
+    def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
+        text = self._first(values)[:MAX_TEXT]
+        pattern = re.sub(r"([\\%_])", r"\\\1", text)
+        return [Predicate(self.sql, params={self.key: f"%{pattern}%"})] if text else []
+
+
+@dataclass(frozen=True)
 class ItemText(Filter):
     kind = "search"
 
@@ -245,9 +297,13 @@ class ItemText(Filter):
         if not words:
             return []
         if facts.text_search == "parts" and all(len(word) >= 3 for word in words):
-            parts = [f"%{word.replace('_', chr(92) + '_')}%" for word in words]
-            return [Predicate(_ITEM_PARTS, _ITEMS_BY_PARTS, task=True, params={"parts": parts})]
-        return [Predicate(_ITEM_WORDS, _ITEMS_BY_WORDS, task=True, params={"words": prefix_query(words)})]
+            params = {f"part_{n}": f"%{word.replace('_', chr(92) + '_')}%" for n, word in enumerate(words)}
+            # One condition for each: no index finds LIKE ALL.
+            parts = " AND ".join(f"x.text LIKE %({name})s" for name in params)
+            row, rows = _ITEM_PARTS.format(parts=parts), _ITEMS_BY_PARTS.format(parts=parts)
+            return [Predicate(row, rows, task=True, params=params, words=True)]
+        params = {"words": prefix_query(words)}
+        return [Predicate(_ITEM_WORDS, _ITEMS_BY_WORDS, task=True, params=params, words=True)]
 
 
 @dataclass(frozen=True)
@@ -256,7 +312,8 @@ class CommentText(Filter):
 
     def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
         words = _search_words(self.key, self._first(values), problems)
-        return [Predicate(_COMMENT_WORDS, params={"comment": prefix_query(words)})] if words else []
+        params = {"comment": prefix_query(words)}
+        return [Predicate(_COMMENT_WORDS, params=params, words=True)] if words else []
 
 
 def prefix_query(words: Sequence[str]) -> str:
@@ -343,8 +400,8 @@ _ANSWERED = """
 
 @dataclass(frozen=True)
 class AnswerRange(Filter):
-    """`question` with `answer.min` and `answer.max` (a value, or the number of a choice or an option), and the same of
-    its confidence."""
+    """`question` with `answer.min` and `answer.max` (a value, a place, or the number of a choice or an option), and the
+    same of its confidence."""
 
     kind = "answer"
 
@@ -378,6 +435,41 @@ class AnswerRange(Filter):
         if not key and not bounds:
             return []
         return [Predicate(_ANSWERED.format(bounds=bounds), params={"question": list(ids), **params})]
+
+
+# How each kind of question stores that an answer chose something.
+_CHOSE = {
+    Question.Kind.CHOICE: "a.value = %({number})s",
+    Question.Kind.CHOICES: "%({number})s = ANY(a.selected)",
+    Question.Kind.PREFERENCE: "EXISTS (SELECT FROM annotation_taskcandidate k JOIN annotation_candidate c"
+    " ON c.id = k.candidate_id WHERE k.task_id = a.task_id AND k.slot = a.choice - 1 AND c.system_id = %({number})s)",
+    Question.Kind.RANKING: "a.value = 1 AND EXISTS (SELECT FROM annotation_candidate c"
+    " WHERE c.id = a.candidate_id AND c.system_id = %({number})s)",
+    Question.Kind.EVENTS: "a.events @> jsonb_build_array(jsonb_build_object('label', %({label})s::text))",
+}
+
+
+@dataclass(frozen=True)
+class Chosen(Among):
+    """Any of the answers that a question lets raters choose, as `question:option`."""
+
+    def predicates(self, values: Values, facts: Facts, problems: Problems) -> list[Predicate]:
+        names = [value for value in values.get(self.key, ()) if value]
+        if unknown := [name for name in names if name not in facts.chosen]:
+            problems.append(FieldProblem(self.key, f"This study has no “{unknown[0]}”."))
+        conditions, params = [], dict[str, Any]()
+        for place, answer in enumerate(facts.chosen[name] for name in names if name in facts.chosen):
+            ids, number, label = (f"{self.key}_{part}_{place}" for part in ("of", "number", "label"))
+            params |= {ids: list(answer.question_ids), number: answer.number, label: answer.label}
+            condition = _CHOSE[Question.Kind(answer.kind)].format(number=number, label=label)
+            conditions.append(f"(a.question_id = ANY(%({ids})s) AND {condition})")
+        if not conditions:
+            return []
+        sql = (
+            "(SELECT coalesce(bool_or(true), false) FROM annotation_answer a"
+            f" WHERE a.judgment_id = j.id AND ({' OR '.join(conditions)}))"
+        )
+        return [Predicate(sql, params=params)]
 
 
 def read_number(text: str) -> float | None:

@@ -1,15 +1,16 @@
 """Queries of the tables of a study's data: filters, sorting, one page of rows, and counts.
 
-A page is found in the order of an index, from where the reader is. Where few rows match, that order would be walked to
-its end, so a page looks at a stretch of it first; then, if the planner says that the matching rows are found at a
-bounded cost (by another index, or by one scan of the narrow summaries), it finds those and sorts them; and otherwise it
-goes on through the order until its time is up, and marks the page as partial. No filter takes longer than that,
-however few rows match.
+Where the planner says that an index finds the few rows that match, a page finds those and sorts them. Else it walks the
+order of an index from where the reader is: the index of the sort, or a narrower one that has only rows that a filter
+lets through. A stretch of it is enough where many rows match. Where it is not, all that match are found, if the planner
+says at a bounded cost; and otherwise the page goes on through the order until its time is up, and is marked as partial.
+No filter takes longer than that, however few rows match.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
-from analytics.browse.columns import Column, Predicate, Problems, Table
+from analytics.browse.columns import KEY, Column, Predicate, Problems, Table
 from analytics.browse.facts import Facts
 from analytics.browse.tables import TABLES
 from analytics.data.postgres import fetch_rows
@@ -34,13 +35,22 @@ COUNT_LIMIT = 10_000
 FIRST_STRETCH = 4_000
 LAST_STRETCH = 64_000
 # Rows that are looked at to count, where finding all that match would take too long.
-COUNT_STRETCH = 16_000
-# The highest cost that the planner may estimate for all matching rows, in its units: a scan of a million summaries.
-MAX_COST = 120_000.0
-# Seconds after which a page is shown as far as it is.
-TIME_LIMIT = 0.2
-# The planner may be wrong about what is rare: then the page goes on through the order after this.
-_STATEMENT_TIMEOUT = "150ms"
+COUNT_STRETCH = 8_000
+# What the planner may estimate for all matching rows, in its units: before the order is tried, some thousand rows by an
+# index; after it, a scan of more than a million summaries.
+CHEAP_COST = 6_000.0
+MAX_COST = 60_000.0
+# Seconds after which a page is shown as far as it is, and where words are searched.
+TIME_LIMIT, WORDS_TIME_LIMIT = 0.1, 0.4
+# What the planner's way gets where most of that is used up.
+_LEAST_SECONDS = 0.05
+# Nobody waits for a count.
+_COUNT_TIME_LIMIT = 0.1
+# For a transaction; null is the server's own value. A plan for whatever value may come does not see what is rare.
+_SETTINGS = """
+SELECT set_config('statement_timeout', %s, true), set_config('max_parallel_workers_per_gather', %s, true),
+       set_config('plan_cache_mode', %s, true)
+"""
 
 
 # The sorted value and the key of the row that a page begins after.
@@ -147,7 +157,8 @@ class _Sorting:
 
 
 _SORT_TYPES: Mapping[str, str] = {
-    "name": "varchar", "progress": "int", "meter": "float8", "date": "timestamptz", "number": "int",
+    "name": "varchar", "rater": "varchar", "progress": "int", "meter": "float8", "figure": "float8",
+    "date": "timestamptz", "number": "int",
 }  # fmt: skip
 
 
@@ -195,23 +206,46 @@ class Selection:
     def _all_predicates(self) -> list[Predicate]:
         return [*self.predicates, *self.hidden]
 
-    def _rows_sql(self, select: str, *conditions: str) -> str:
-        """All rows that match, by any index."""
-        joins = ""
-        if self.table.is_judgments and any(one.task for one in self._all_predicates):
+    def _rows_sql(self, select: str, *conditions: str, by_row: bool = False) -> str:
+        """All rows that match, by any index; `by_row`: looking at one row after the other."""
+        joins, scope = "", self.table.scope
+        if self._joins_tasks:
             joins = " JOIN analytics_tasksummary s ON s.task_id = j.task_id"
-        where = [self.table.scope, *conditions, *(one.as_rows for one in self._all_predicates)]
+            scope += " AND s.study_id = %(study)s"
+        where = [scope, *conditions]
+        for one in self._all_predicates:
+            where.append(one.row if by_row else one.as_rows)
+            if one.walk and one.walk not in where:
+                where.append(one.walk)
         return f"SELECT {select} FROM {self.table.source}{joins} WHERE {' AND '.join(where)}"
+
+    @property
+    def _time_limit(self) -> float:
+        return WORDS_TIME_LIMIT if any(one.words for one in self.predicates) else TIME_LIMIT
+
+    @property
+    def _joins_tasks(self) -> bool:
+        return self.table.is_judgments and any(one.task for one in self._all_predicates)
+
+    def _walks(self, sorting: _Sorting, *, bound: bool) -> list[str]:
+        order = KEY if sorting.sql == self.table.key else sorting.sql
+        of_table = [one for one in self._all_predicates if not (one.task and self.table.is_judgments)]
+        return [one.walk for one in of_table if one.walk and one.walk_order == order and one.bound == bound]
+
+    def _walked(self, sorting: _Sorting) -> str:
+        """What the order is restricted to: bounds of the sorted values, and rows that a filter has an index of."""
+        narrower = self._walks(sorting, bound=False)[-1:]
+        return " AND ".join([self.table.scope, *self._walks(sorting, bound=True), *narrower])
 
     def _stretch_sql(self, sorting: _Sorting, after: str, *, select: str = "") -> str:
         """Those that match among the next rows of the order."""
         alias = self.table.key.split(".")[0]
         inner = (
-            f"SELECT {alias}.* FROM {self.table.source} WHERE {self.table.scope} AND {after}"
+            f"SELECT {alias}.* FROM {self.table.source} WHERE {self._walked(sorting)} AND {after}"
             f" ORDER BY {sorting.order} LIMIT %(stretch)s"
         )
         joins = ""
-        if self.table.is_judgments and any(one.task for one in self._all_predicates):
+        if self._joins_tasks:
             joins = " CROSS JOIN LATERAL (SELECT * FROM analytics_tasksummary x WHERE x.task_id = j.task_id OFFSET 0) s"
         conditions = " AND ".join(one.row for one in self._all_predicates) or "true"
         chosen = select or f"{self.table.key}, ({sorting.sql})::text"
@@ -241,27 +275,41 @@ class Selection:
     ) -> tuple[list[tuple[int, str]], bool, str]:
         began = time.monotonic()
         rows: list[tuple[int, str]] = []
-        stretch = FIRST_STRETCH if self._all_predicates else most
+        stretch = most
+        if self._all_predicates:
+            stretch = FIRST_STRETCH
+            few = None
+            if not self._walks(sorting, bound=False):
+                few = self._find_all(sorting, start, most, max_cost=CHEAP_COST, seconds=self._time_limit)
+            if few is not None:
+                return few, False, ""
         planner_tried = False
         while True:
+            stretch_began = time.monotonic()
             condition, params = sorting.after(start)
             sql = self._stretch_sql(sorting, condition) + f" ORDER BY {sorting.order} LIMIT %(most)s"
             values = self.params | params | {"stretch": stretch, "most": most - len(rows)}
-            rows += self._fetch(sql, values)
+            found = self._fetch(sql, values)
+            rows += found
             if len(rows) >= most:
                 return rows, False, ""
             end = self._stretch_end(sorting, condition, params, stretch)
             if end is None:
                 return rows, False, ""
-            if not planner_tried:
+            start = end
+            now = time.monotonic()
+            affordable = stretch / max(now - stretch_began, 1e-4) * (self._time_limit - (now - began))
+            # As many rows again as will do, if matches go on at this rate.
+            needed = 1.5 * stretch * (most - len(rows)) / len(found) if found else math.inf
+            if not planner_tried and needed > affordable:
                 planner_tried = True
-                rest = self._find_all(sorting, end, most - len(rows))
+                left = max(self._time_limit - (now - began), _LEAST_SECONDS)
+                rest = self._find_all(sorting, start, most - len(rows), max_cost=MAX_COST, seconds=left)
                 if rest is not None:
                     return rows + rest, False, ""
-            start = end
-            if time.monotonic() - began > TIME_LIMIT:
+            if time.monotonic() - began > self._time_limit:
                 return rows, True, _write_cursor((end[1], end[0]))
-            stretch = min(LAST_STRETCH, stretch * 4)
+            stretch = max(FIRST_STRETCH, int(min(LAST_STRETCH, 4 * stretch, affordable, needed)))
 
     def _stretch_end(
         self, sorting: _Sorting, condition: str, params: Mapping[str, Any], stretch: int
@@ -269,12 +317,14 @@ class Selection:
         """The last row of a full stretch; None where the order ends in it."""
         sql = (
             f"SELECT ({sorting.sql})::text, {self.table.key} FROM {self.table.source}"
-            f" WHERE {self.table.scope} AND {condition} ORDER BY {sorting.order} OFFSET %(skip)s LIMIT 1"
+            f" WHERE {self._walked(sorting)} AND {condition} ORDER BY {sorting.order} OFFSET %(skip)s LIMIT 1"
         )
         rows = self._fetch(sql, {**self.params, **params, "skip": stretch - 1})
         return (rows[0][0], rows[0][1]) if rows else None
 
-    def _find_all(self, sorting: _Sorting, start: Cursor, most: int) -> list[tuple[int, str]] | None:
+    def _find_all(
+        self, sorting: _Sorting, start: Cursor | None, most: int, *, max_cost: float, seconds: float
+    ) -> list[tuple[int, str]] | None:
         """Sorted, of all that match further on; None where finding them would cost too much."""
         condition, params = sorting.after(start)
         # Neither the order nor the limit is to tempt the planner to walk the order after all.
@@ -282,15 +332,19 @@ class Selection:
         values = self.params | params | {"most": most}
         way = " DESC" if sorting.descending else ""
         sql = f"SELECT id, place::text FROM ({inner}) m ORDER BY m.place{way}, m.id{way} LIMIT %(most)s"
-        return self._fetch_bounded(sql, values)
+        return self._fetch_bounded([sql], values, max_cost=max_cost, seconds=seconds)
 
     # ── Counts and all of it ──
 
     def total(self) -> Total:
         """Exact up to COUNT_LIMIT, or as far as a bounded search gets."""
         limit = COUNT_LIMIT + 1
-        sql = f"SELECT count(*) FROM ({self._rows_sql('1')} LIMIT %(most)s) m"
-        rows = self._fetch_bounded(sql, self.params | {"most": limit})
+        ways = [
+            f"SELECT count(*) FROM ({self._rows_sql('1', by_row=by_row)} LIMIT %(most)s) m"
+            for by_row in (False, True)
+        ]
+        values = self.params | {"most": limit}
+        rows = self._fetch_bounded(ways, values, max_cost=MAX_COST, seconds=_COUNT_TIME_LIMIT)
         if rows is not None:
             n = int(rows[0][0])
             return Total(min(n, COUNT_LIMIT), more=n > COUNT_LIMIT)
@@ -339,23 +393,31 @@ class Selection:
     def _fetch(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
         return fetch_rows(sql, **params)
 
-    def _fetch_bounded(self, sql: str, params: Mapping[str, Any]) -> list[Any] | None:
-        """None where the planner estimates too high a cost, or the statement times out."""
-        plan = fetch_rows(f"EXPLAIN (FORMAT JSON) {sql}", **params)[0][0]
-        plan = json.loads(plan) if isinstance(plan, str) else plan
-        if plan[0]["Plan"]["Total Cost"] > MAX_COST:
-            return None
+    def _fetch_bounded(
+        self, ways: Sequence[str], params: Mapping[str, Any], *, max_cost: float, seconds: float
+    ) -> list[Any] | None:
+        """By the cheapest of some statements that find the same; None where the planner estimates too high a cost for
+        each, or the statement times out. Without parallel workers: raters need the other processors."""
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [_STATEMENT_TIMEOUT])
-                cursor.execute(sql, params)
-                rows = list(cursor.fetchall())
-                cursor.execute("SELECT set_config('statement_timeout', '0', true)")
+                cursor.execute(_SETTINGS, [f"{max(1, int(1000 * seconds))}ms", "0", "force_custom_plan"])
+                costs = {sql: self._cost(sql, params) for sql in dict.fromkeys(ways)}
+                cheapest = min(costs, key=lambda sql: costs[sql])
+                rows = None
+                if costs[cheapest] <= max_cost:
+                    cursor.execute(cheapest, params)
+                    rows = list(cursor.fetchall())
+                cursor.execute(_SETTINGS, [None, None, None])
                 return rows
         except OperationalError as error:
             if "statement timeout" not in str(error):
                 raise
             return None
+
+    def _cost(self, sql: str, params: Mapping[str, Any]) -> float:
+        plan = fetch_rows(f"EXPLAIN (FORMAT JSON) {sql}", **params)[0][0]
+        plan = json.loads(plan) if isinstance(plan, str) else plan
+        return float(plan[0]["Plan"]["Total Cost"])
 
 
 def _write_cursor(row: tuple[int, str]) -> str:

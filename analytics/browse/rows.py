@@ -12,7 +12,7 @@ from typing import Any
 
 from analytics.browse.columns import Column, Table
 from analytics.browse.query import Query
-from analytics.browse.tables import ITEMS, JUDGMENTS, KINDS, ORIGINS, TASK_STATES
+from analytics.browse.tables import ITEMS, JUDGMENTS, KINDS, ORIGINS, SYSTEM_NAMES, TASK_STATES
 from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.judgments import readable
@@ -40,12 +40,15 @@ class RowClip:
 
 @dataclass(frozen=True)
 class DataRow:
-    """`values`: by column. `item`: whose page the row links to; `task`: whose clips it plays (None: the item's)."""
+    """`values`: by column. `item`: whose page the row links to; `task`: whose clips it plays (None: the item's). Rows
+    about a task have the item's name, and the systems that it shows."""
 
     id: int
     item: int
     task: int | None
     name: str
+    item_name: str
+    systems: Sequence[str]
     values: Mapping[str, Any]
     clips: tuple[RowClip, ...] = ()
     n_wanted: int = 0
@@ -77,7 +80,7 @@ def load_rows(context: RowContext, query: Query, ids: Sequence[int], *, clips: b
     for pk in ids:
         if pk not in cells:
             continue
-        item, task, name, n_wanted, *values = cells[pk]
+        item, task, name, item_name, systems, n_wanted, *values = cells[pk]
         plain = {
             column.key: _plain(column, value)
             for column, value in zip([one for one in columns if one.value], values, strict=True)
@@ -87,7 +90,8 @@ def load_rows(context: RowContext, query: Query, ids: Sequence[int], *, clips: b
         if pk in judgments:
             plain |= _judgment_values(columns, judgments[pk])
         played = clips_by_row.get(pk, ())
-        rows.append(DataRow(pk, item, task, name, plain, played, n_wanted or 0, judgments.get(pk)))
+        about = (item_name or "", systems or ())
+        rows.append(DataRow(pk, item, task, name, *about, plain, played, n_wanted or 0, judgments.get(pk)))
     return rows
 
 
@@ -95,9 +99,10 @@ def _cells(
     context: RowContext, table: Table, columns: Sequence[Column], ids: Sequence[int]
 ) -> dict[int, Sequence[Any]]:
     own = {
-        "items": "s.item_id, NULL::bigint, s.name, s.n_wanted",
-        "tasks": "s.item_id, s.task_id, s.name, t.overlap::int",
-        "judgments": "v.item_id, j.task_id, t.external_id, NULL::int",
+        "items": "s.item_id, NULL::bigint, s.name, NULL, NULL::text[], s.n_wanted",
+        "tasks": f"s.item_id, s.task_id, s.name, i.external_id, {SYSTEM_NAMES}, t.overlap::int",
+        "judgments": f"v.item_id, j.task_id, t.external_id, i.external_id, {SYSTEM_NAMES}, NULL::int",
+        "raters": "0::bigint, NULL::bigint, s.name, NULL, NULL::text[], NULL::int",
     }[table.name]
     chosen = ", ".join([table.key, own, *(one.value for one in columns if one.value)])
     sql = f"SELECT {chosen} FROM {table.detail} WHERE {table.scope} AND {table.key} = ANY(%(ids)s)"
@@ -109,7 +114,7 @@ def _cells(
 def _plain(column: Column, value: Any) -> Any:
     if column.kind in _NAMES:
         return _NAMES[column.kind].get(value, value)
-    if column.kind in ("counts", "votes"):
+    if column.kind in ("counts", "votes", "figure"):
         return _json(value) or {}
     if column.kind == "date" and value is not None:
         return value.isoformat()
@@ -128,7 +133,7 @@ def _judgment_values(columns: Iterable[Column], judgment: ReadableJudgment) -> d
     kinds = {column.kind: column.key for column in columns}
     values: dict[str, Any] = {}
     if key := kinds.get("answer"):
-        values[key] = [answer.sentence for answer in judgment.answers]
+        values[key] = readable.answer_lines(judgment.answers)
     if key := kinds.get("heard"):
         values[key] = [f"{clip.system or clip.title}: {clip.amount}" for clip in judgment.heard]
     return values
@@ -238,6 +243,8 @@ def as_text(value: Any) -> str:
             return ""
         case bool():
             return "yes" if value else "no"
+        case {"value": figure, "n": int()}:
+            return as_text(figure)
         case dict():
             return "; ".join(f"{key}: {as_text(one)}" for key, one in value.items())
         case list() | tuple():

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from celery import current_app
 from django.db import connection, transaction
 from django.utils import timezone
 
+from analytics.data.disagreement import UNITS_SQL, ComparedQuestions
 from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.models import ItemSummary, ItemText, SummarySweep, TaskSummary
 from annotation.advisory_locks import LockKey, session_lock, transaction_lock
-from annotation.jobs import sweeps
+from annotation.jobs import sweeps, task_messages
 from annotation.jobs.sweeps import SweepSource
 from annotation.models import Answer, Assignment, Item, Study, Task
 from annotation.rating import counted
@@ -197,7 +197,7 @@ def _wake(study: Study) -> None:
     """Sent by the task's name, as everywhere; a second message finds nothing to do."""
     study_id = study.pk
     transaction.on_commit(
-        lambda: current_app.send_task("analytics.tasks.refresh_study_summaries", [study_id], expires=60),
+        lambda: task_messages.send_task("analytics.tasks.refresh_study_summaries", study_id, expires=60),
         robust=True,
     )
 
@@ -244,6 +244,22 @@ def _refresh_all(study: Study, on_progress: Callable[[int, int], None]) -> None:
 
 # ── One chunk of tasks ───────────────────────────────────────────────────────
 
+_COLUMNS = (
+    "name", "state", "n_judgments", "n_wanted", "n_excluded", "n_skips", "n_comments", "flagged", "disagreement",
+    "mean", "last_judged_at", "systems", "codes", "strata",
+)  # fmt: skip
+
+
+def _update(table: str, key: str, *columns: str) -> str:
+    """What is as it was is not written again: each of a row's many indexes would be."""
+    names = [*_COLUMNS, *columns]
+    old, new = (", ".join(f"{of}.{name}" for name in names) for of in (table, "excluded"))
+    return (
+        f"ON CONFLICT ({key}) DO UPDATE SET ({', '.join(names)}) = ({new})"
+        f" WHERE ({old}) IS DISTINCT FROM ({new})"
+    )
+
+
 # Judgments, answers and skips of a chunk of tasks, each read once by its index on the task.
 _TASKS = f"""
 WITH chunk AS (SELECT unnest(%(tasks)s::bigint[]) AS id), chunk_judgments AS (
@@ -266,25 +282,21 @@ WITH chunk AS (SELECT unnest(%(tasks)s::bigint[]) AS id), chunk_judgments AS (
     FROM annotation_taskcandidate k JOIN chunk ON chunk.id = k.task_id
     JOIN annotation_candidate c ON c.id = k.candidate_id GROUP BY k.task_id
 ), question AS (
-    SELECT * FROM unnest(%(questions)s::bigint[], %(nominal)s::bool[], %(widths)s::float8[], %(first)s::bool[])
-        AS q (id, nominal, width, first)
+    SELECT * FROM unnest(%(questions)s::bigint[], %(numbers)s::int[], %(nominal)s::bool[], %(widths)s::float8[],
+                         %(first)s::bool[]) AS q (id, number, nominal, width, first)
 ), answered AS (
-    SELECT a.task_id, a.candidate_id, a.question_id, question.nominal, question.width, question.first, a.choice,
+    SELECT a.task_id, a.candidate_id, question.number, question.nominal, question.width, question.first, a.choice,
            coalesce(a.choice, a.value) AS value
     FROM annotation_answer a JOIN chunk ON chunk.id = a.task_id JOIN question ON question.id = a.question_id
     WHERE a.counted AND coalesce(a.choice, a.value) IS NOT NULL
-), nominal AS (
-    SELECT task_id, 1 - (sum(n * n) - sum(n)) / nullif(sum(n) * (sum(n) - 1), 0)::float8 AS disagreement
-    FROM (SELECT task_id, question_id, candidate_id, value, count(*) AS n FROM answered WHERE nominal
-          GROUP BY task_id, question_id, candidate_id, value) AS vote
-    GROUP BY task_id, question_id, candidate_id HAVING sum(n) > 1
-), rated AS (
-    SELECT task_id, least(1, stddev_pop(value) / (width / 2)) AS disagreement
-    FROM answered WHERE NOT nominal AND width > 0
-    GROUP BY task_id, question_id, candidate_id, width HAVING count(*) > 1
-), differed AS (
-    SELECT task_id, max(disagreement) AS disagreement
-    FROM (SELECT * FROM nominal UNION ALL SELECT * FROM rated) AS unit GROUP BY task_id
+), {UNITS_SQL}, differed AS (
+    SELECT task_id, avg(disagreement) AS disagreement
+    FROM (SELECT task_id, avg(disagreement) AS disagreement FROM unit GROUP BY task_id, number
+          UNION ALL SELECT task_id, avg(disagreement)
+          FROM unnest(%(unit_tasks)s::bigint[], %(unit_questions)s::text[], %(unit_disagreements)s::float8[])
+               AS structured (task_id, question, disagreement)
+          GROUP BY task_id, question) AS question
+    GROUP BY task_id
 ), answer AS (
     SELECT task_id, CASE WHEN bool_or(choice IS NOT NULL)
                THEN (count(*) FILTER (WHERE choice = {Answer.Choice.FIRST:d})
@@ -308,15 +320,11 @@ LEFT JOIN judged ON judged.task_id = t.id LEFT JOIN coded ON coded.task_id = t.i
 LEFT JOIN skipped ON skipped.task_id = t.id LEFT JOIN shown ON shown.task_id = t.id
 LEFT JOIN differed ON differed.task_id = t.id LEFT JOIN answer ON answer.task_id = t.id
 ORDER BY t.id
-ON CONFLICT (task_id) DO UPDATE SET
-    (item_id, name, kind, state, n_judgments, n_wanted, n_excluded, n_skips, n_comments, flagged, disagreement, mean,
-     last_judged_at, systems, codes, strata) =
-    (excluded.item_id, excluded.name, excluded.kind, excluded.state, excluded.n_judgments, excluded.n_wanted,
-     excluded.n_excluded, excluded.n_skips, excluded.n_comments, excluded.flagged, excluded.disagreement,
-     excluded.mean, excluded.last_judged_at, excluded.systems, excluded.codes, excluded.strata)
-RETURNING item_id
+{_update("analytics_tasksummary", "task_id", "item_id", "kind")}
 """
 
+# Hidden checks and training tasks show the clips of an item, and their answers count in none of its figures.
+_REGULAR = f"x.kind = {Task.Kind.REGULAR:d}"
 _ITEMS = f"""
 INSERT INTO analytics_itemsummary
     (item_id, study_id, name, state, n_tasks, kinds, n_judgments, n_wanted, n_excluded, n_skips, n_comments, flagged,
@@ -329,10 +337,14 @@ SELECT i.id, i.study_id, i.external_id, CASE i.state WHEN '{Item.State.ACTIVE}' 
        ARRAY(SELECT key || '=' || value FROM jsonb_each_text(i.strata) ORDER BY key)
 FROM annotation_item i
 LEFT JOIN LATERAL (
-    SELECT count(*) AS n_tasks, array_agg(DISTINCT x.kind) AS kinds, sum(x.n_judgments) AS n_judgments,
-           sum(x.n_wanted) FILTER (WHERE x.state <> {Task.State.WITHDRAWN:d}) AS n_wanted,
-           sum(x.n_excluded) AS n_excluded, sum(x.n_skips) AS n_skips, sum(x.n_comments) AS n_comments,
-           max(x.disagreement) AS disagreement, avg(x.mean) AS mean, max(x.gap) AS gap, max(x.last_judged_at) AS last_at
+    SELECT count(*) AS n_tasks, array_agg(DISTINCT x.kind) AS kinds,
+           sum(x.n_judgments) FILTER (WHERE {_REGULAR}) AS n_judgments,
+           sum(x.n_wanted) FILTER (WHERE {_REGULAR} AND x.state <> {Task.State.WITHDRAWN:d}) AS n_wanted,
+           sum(x.n_excluded) FILTER (WHERE {_REGULAR}) AS n_excluded,
+           sum(x.n_skips) AS n_skips, sum(x.n_comments) AS n_comments,
+           max(x.disagreement) FILTER (WHERE {_REGULAR}) AS disagreement,
+           avg(x.mean) FILTER (WHERE {_REGULAR}) AS mean, max(x.gap) FILTER (WHERE {_REGULAR}) AS gap,
+           max(x.last_judged_at) AS last_at
     FROM analytics_tasksummary x JOIN annotation_task t ON t.id = x.task_id AND t.item_version_id = i.current_version_id
     WHERE x.item_id = i.id
 ) AS s ON true
@@ -346,12 +358,7 @@ LEFT JOIN LATERAL (
 ) AS codes ON true
 WHERE i.id = ANY(%(items)s) AND i.study_id = %(study)s
 ORDER BY i.id
-ON CONFLICT (item_id) DO UPDATE SET
-    (name, state, n_tasks, kinds, n_judgments, n_wanted, n_excluded, n_skips, n_comments, flagged, disagreement, mean,
-     gap, last_judged_at, systems, codes, strata) =
-    (excluded.name, excluded.state, excluded.n_tasks, excluded.kinds, excluded.n_judgments, excluded.n_wanted,
-     excluded.n_excluded, excluded.n_skips, excluded.n_comments, excluded.flagged, excluded.disagreement,
-     excluded.mean, excluded.gap, excluded.last_judged_at, excluded.systems, excluded.codes, excluded.strata)
+{_update("analytics_itemsummary", "item_id", "n_tasks", "kinds", "gap")}
 """
 
 # The names of systems are no text of an item, but their answers are. Long texts are cut: a word vector has a limit.
@@ -370,6 +377,10 @@ ON CONFLICT (item_id) DO UPDATE SET text = excluded.text, words = excluded.words
 WHERE analytics_itemtext.text IS DISTINCT FROM excluded.text
 """
 
+_ITEMS_OF_TASKS = """
+SELECT DISTINCT v.item_id FROM annotation_task t JOIN annotation_itemversion v ON v.id = t.item_version_id
+WHERE t.id = ANY(%(tasks)s) ORDER BY v.item_id
+"""
 _BARE_ITEMS = """
 SELECT i.id FROM annotation_item i LEFT JOIN analytics_itemsummary s ON s.item_id = i.id
 WHERE i.study_id = %(study)s AND s.item_id IS NULL
@@ -386,20 +397,35 @@ class _SummaryWriter:
     def __init__(self, study: Study) -> None:
         self.study = study
         questions = measured_questions(study)
-        self.columns = _question_columns(questions)
         self.questions = {pk: question for question in questions for pk in question.ids}
+        self.compared = ComparedQuestions(study)
+        leading = (
+            questions[:1] if questions and (questions[0].is_preference or questions[0].is_rating) else []
+        )
+        first = {pk for question in leading for pk in question.ids}
+        self.columns = {
+            **self.compared.columns, "first": [pk in first for pk in self.compared.columns["questions"]]
+        }  # fmt: skip
         self.predictor = _predictor(study)
 
     def write(self, task_ids: Sequence[int]) -> None:
         """One process at a time: a process that waited reads the newest judgments, and overwrites no newer summary."""
         transaction_lock(LockKey.SUMMARIES, self.study.pk)
+        structured = self.compared.structured_units(task_ids)
+        params: dict[str, Any] = {
+            "study": self.study.pk,
+            "tasks": list(task_ids),
+            "unit_tasks": [unit.task for unit in structured],
+            "unit_questions": [unit.question for unit in structured],
+            "unit_disagreements": [unit.disagreement for unit in structured],
+            **self.columns,
+        }
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
-            cursor.execute(_TASKS, {"study": self.study.pk, "tasks": list(task_ids), **self.columns})
-            items = sorted({item for (item,) in cursor.fetchall()})
+            cursor.execute(_TASKS, params)
         if self.predictor is not None:
             _write_gaps(self.predictor, self.questions, task_ids)
-        _write_items(self.study, items)
+        _write_items(self.study, [pk for (pk,) in fetch_rows(_ITEMS_OF_TASKS, tasks=list(task_ids))])
 
 
 def _write_items(study: Study, items: Sequence[int]) -> None:
@@ -417,17 +443,6 @@ def _write_items_without_tasks(study: Study) -> None:
 def _delete_gone(study: Study, table: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_GONE.format(table=table), {"study": study.pk})
-
-
-def _question_columns(questions: Iterable[MeasuredQuestion]) -> dict[str, list[Any]]:
-    rows = [
-        (pk, question.is_preference or question.level == "nominal", question.width,
-         number == 0 and (question.is_preference or question.is_rating))
-        for number, question in enumerate(questions)
-        for pk in question.ids
-    ]  # fmt: skip
-    names = ("questions", "nominal", "widths", "first")
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
 # ── Models and people ────────────────────────────────────────────────────────

@@ -1,11 +1,13 @@
-"""The three tables of a study's data: items, tasks, judgments."""
+"""The tables of a study's data: items, tasks, judgments; raters have theirs in `rater_table`."""
 
 from __future__ import annotations
 
 from analytics.browse.columns import (
+    KEY,
     Among,
     AnswerRange,
     Choice,
+    Chosen,
     Column,
     CommentText,
     Days,
@@ -17,7 +19,8 @@ from analytics.browse.columns import (
     Strata,
     Table,
 )
-from analytics.models.browse import UNKNOWN
+from analytics.browse.rater_table import RATERS
+from analytics.models.browse import OTHER_KINDS, UNKNOWN
 from annotation.models import Assignment, Judgment, Task
 from annotation.rating import counted
 from annotation.studies.settings import gettext_noop as _
@@ -34,6 +37,7 @@ KINDS = tuple(
         (Task.Kind.GOLD, _("Gold")),
         (Task.Kind.TRAP, _("Trap")),
         (Task.Kind.REPEAT, _("Repeat")),
+        (Task.Kind.IDENTICAL, _("Identical pair")),
     )
 )
 TASK_STATES = tuple(
@@ -75,44 +79,76 @@ _STRATA = Strata("strata", _("Strata"), "s.strata @> %(strata)s::text[]", task=T
 _SYSTEM = Among(
     "system", _("System"), "s.systems && %(system)s::bigint[]", task=True, group=GROUP_WHAT, source="systems"
 )
+# As their indexes have them.
 _DISAGREES = Range(
-    "disagreement", _("Disagreement of raters, 0 to 1"), "s.disagreement", task=True, group=GROUP_RATERS, step="0.05"
+    "disagreement", _("Disagreement of raters, 0 to 1"), _DISAGREEMENT, task=True, group=GROUP_RATERS,
+    walk_order=_DISAGREEMENT, step="0.05", least=0.0,
 )  # fmt: skip
 _MODEL_GAP = Range(
-    "gap", _("Difference of model and people, 0 to 1"), "s.gap", task=True, group=GROUP_MODELS, step="0.05"
+    "gap", _("Difference of model and people, 0 to 1"), _GAP, task=True, group=GROUP_MODELS,
+    walk_order=_GAP, step="0.05", least=0.0,
+)  # fmt: skip
+_FLAGGED = Flag(
+    "flagged", _("Has an open review case"), "s.flagged", task=True, group=GROUP_REVIEW, walk_order=KEY
 )
-_FLAGGED = Flag("flagged", _("Has an open review case"), "s.flagged", task=True, group=GROUP_REVIEW)
+_NOT_REGULAR = f"s.kinds && ARRAY{OTHER_KINDS}::smallint[]"
+_NOT_COUNTED = f"(j.excluded OR NOT j.effective OR j.origin = {Judgment.Origin.EXPERT:d})"
 
 
 def _summary_filters(*, of_item: bool) -> tuple[Filter, ...]:
-    kind = (
-        Choice("kind", _("Kind"), group=GROUP_WHAT,
-               options=tuple((name, label, f"{value} = ANY(s.kinds)") for name, label, value in KINDS))
-        if of_item
-        else Choice("kind", _("Kind"), "s.kind", group=GROUP_WHAT, options=KINDS)
-    )  # fmt: skip
-    state = Choice(
-        "state", _("State"), "s.state", group=GROUP_WHAT, options=ITEM_STATES if of_item else TASK_STATES
-    )
     return (
-        _TEXT, _SYSTEM, _STRATA, state, kind,
-        Choice("progress", _("Progress"), group=GROUP_WHAT, options=PROGRESS),
-        _DISAGREES,
-        Range("mean", _("Mean answer to the first question"), "s.mean", group=GROUP_RATERS),
-        Range("judgments", _("Judgments that count"), "s.n_judgments", group=GROUP_RATERS, step="1"),
-        Among("code", _("Feedback codes"), "s.codes && %(code)s::varchar[]", group=GROUP_RATERS, source="codes",
-              type="text"),
-        Range("comments", _("Comments"), "s.n_comments", group=GROUP_RATERS, step="1"),
-        Range("skips", _("Skips"), "s.n_skips", group=GROUP_RATERS, step="1"),
-        Range("excluded", _("Excluded judgments"), "s.n_excluded", group=GROUP_RATERS, step="1"),
-        Days("judged", _("Last judged"), "s.last_judged_at", group=GROUP_RATERS),
-        _MODEL_GAP,
-        ScoreRange("score", _("Score"), group=GROUP_MODELS, of_item=of_item),
-        _FLAGGED,
+        _TEXT, _SYSTEM, _STRATA, _state_filter(of_item=of_item), _kind_filter(of_item=of_item), _PROGRESS, _DISAGREES,
+        *_RATER_FILTERS, _MODEL_GAP,
+        ScoreRange("score", _("Score"), group=GROUP_MODELS, of_item=of_item), _FLAGGED,
     )  # fmt: skip
 
 
-_SYSTEM_NAMES = "ARRAY(SELECT y.name FROM annotation_system y WHERE y.id = ANY(s.systems) ORDER BY y.name)"
+def _state_filter(*, of_item: bool) -> Filter:
+    states = ITEM_STATES if of_item else TASK_STATES
+    walks = {name: f"s.state <> 1 AND s.state = {n}" for name, _label, n in states if n != 1}
+    return Choice(
+        "state", _("State"), "s.state", group=GROUP_WHAT, options=states, walk_order=KEY, walks=walks
+    )
+
+
+def _kind_filter(*, of_item: bool) -> Filter:
+    """An item has the kinds of all its tasks."""
+    if of_item:
+        options = tuple((name, label, f"{value} = ANY(s.kinds)") for name, label, value in KINDS)
+        walks = {name: _NOT_REGULAR for name, _label, n in KINDS if n != 1}
+        return Choice("kind", _("Kind"), group=GROUP_WHAT, walk_order=KEY, options=options, walks=walks)
+    walks = {name: f"s.kind <> 1 AND s.kind = {n}" for name, _label, n in KINDS if n != 1}
+    return Choice("kind", _("Kind"), "s.kind", group=GROUP_WHAT, options=KINDS, walk_order=KEY, walks=walks)
+
+
+def _rare_count(key: str, label: str, column: str) -> Filter:
+    """How many there are of what most rows have none of."""
+    return Range(
+        key, label, column, group=GROUP_RATERS, step="1", walk=f"{column} > 0", walk_order=KEY
+    )  # fmt: skip
+
+
+_PROGRESS = Choice(
+    "progress", _("Progress"), group=GROUP_WHAT, options=PROGRESS, walk_order=KEY,
+    walks={name: sql for name, _label, sql in PROGRESS},
+)  # fmt: skip
+_RATER_FILTERS: tuple[Filter, ...] = (
+    Range("mean", _("Mean answer to the first question"), "s.mean", group=GROUP_RATERS),
+    Range(
+        "judgments", _("Judgments that count"), "s.n_judgments", group=GROUP_RATERS, step="1",
+        walk_order="s.n_judgments",
+    ),
+    Among(
+        "code", _("Feedback codes"), "s.codes && %(code)s::varchar[]", group=GROUP_RATERS, source="codes", type="text"
+    ),
+    _rare_count("comments", _("Comments"), "s.n_comments"),
+    _rare_count("skips", _("Skips"), "s.n_skips"),
+    _rare_count("excluded", _("Excluded judgments"), "s.n_excluded"),
+    Days("judged", _("Last judged"), "s.last_judged_at", group=GROUP_RATERS),
+)  # fmt: skip
+
+
+SYSTEM_NAMES = "ARRAY(SELECT y.name FROM annotation_system y WHERE y.id = ANY(s.systems) ORDER BY y.name)"
 # The reasons of skips with how many gave each.
 _SKIP_REASONS = """
 (SELECT jsonb_object_agg(reason, n) FROM (
@@ -153,7 +189,7 @@ def _summary_columns(*, of_item: bool) -> tuple[Column, ...]:
         Column("name", _("Item") if of_item else _("Task"), "name", "s.name", sort="s.name"),
         Column("text", _("Text"), "text", _ITEM_WORDING, wide=True),
         Column("clips", _("Listen"), "clips", wide=True),
-        Column("systems", _("Systems"), "tags", _SYSTEM_NAMES, shown=False),
+        Column("systems", _("Systems"), "tags", SYSTEM_NAMES, shown=False),
         Column("strata", _("Strata"), "strata", "s.strata", shown=False),
         Column("state", _("State"), "item_state" if of_item else "task_state", "s.state", shown=False),
         *own,
@@ -196,7 +232,7 @@ TASKS = Table(
     source="analytics_tasksummary s",
     scope="s.study_id = %(study)s",
     detail="analytics_tasksummary s LEFT JOIN annotation_task t ON t.id = s.task_id"
-    " LEFT JOIN annotation_itemversion v ON v.id = t.item_version_id",
+    " LEFT JOIN annotation_itemversion v ON v.id = t.item_version_id LEFT JOIN annotation_item i ON i.id = s.item_id",
     columns=_summary_columns(of_item=False),
     filters=_summary_filters(of_item=False),
     default_sort="",
@@ -210,7 +246,7 @@ JUDGMENTS = Table(
     scope="j.study_id = %(study)s",
     detail="annotation_judgment j LEFT JOIN analytics_tasksummary s ON s.task_id = j.task_id"
     " LEFT JOIN annotation_rater r ON r.id = j.rater_id LEFT JOIN annotation_task t ON t.id = j.task_id"
-    " LEFT JOIN annotation_itemversion v ON v.id = t.item_version_id",
+    " LEFT JOIN annotation_itemversion v ON v.id = t.item_version_id LEFT JOIN annotation_item i ON i.id = v.item_id",
     columns=(
         Column("at", _("Time"), "date", "j.submitted_at", sort="j.submitted_at"),
         Column("name", _("Task"), "name", "t.external_id"),
@@ -224,7 +260,7 @@ JUDGMENTS = Table(
         Column("heard", _("Heard"), "heard", shown=False),
         Column("seconds", _("Seconds"), "decimal",
                "extract(epoch FROM j.submitted_at - j.started_at)::float8", shown=False),
-        Column("systems", _("Systems"), "tags", _SYSTEM_NAMES, shown=False),
+        Column("systems", _("Systems"), "tags", SYSTEM_NAMES, shown=False),
         Column("strata", _("Strata"), "strata", "s.strata", shown=False),
         Column("kind", _("Kind"), "kind", "t.kind", shown=False),
         Column("origin", _("Origin"), "origin", "j.origin", shown=False),
@@ -235,15 +271,19 @@ JUDGMENTS = Table(
     ),
     filters=(
         _TEXT,
-        Choice("status", _("State"), group=GROUP_RATERS, options=STATUSES),
+        Choice("status", _("State"), group=GROUP_RATERS, options=STATUSES, walk_order="j.submitted_at",
+               walks=dict.fromkeys(("excluded", "surplus", "superseded", "expert"), _NOT_COUNTED)),
         Among("rater", _("Rater"), "j.rater_id = ANY(%(rater)s)", group=GROUP_RATERS, source="raters"),
         AnswerRange("answer", _("Answer"), group=GROUP_RATERS),
+        Chosen("chosen", _("Chose"), group=GROUP_RATERS, source="chosen"),
         Among("code", _("Feedback codes"), "(NOT (j.codes = '{}'::varchar(16)[]) AND j.codes && %(code)s::varchar[])",
               group=GROUP_RATERS, source="codes", type="text"),
-        Flag("commented", _("Has a comment"), "NOT (j.comment = '')", group=GROUP_RATERS),
+        Flag("commented", _("Has a comment"), "NOT (j.comment = '')", group=GROUP_RATERS,
+             walk_order="j.submitted_at"),
         CommentText("comment", _("Words of the comment"), group=GROUP_RATERS),
-        Days("at", _("Judged"), "j.submitted_at", group=GROUP_RATERS),
-        Choice("origin", _("Origin"), "j.origin", group=GROUP_RATERS, options=ORIGINS),
+        Days("at", _("Judged"), "j.submitted_at", group=GROUP_RATERS, walk_order="j.submitted_at"),
+        Choice("origin", _("Origin"), "j.origin", group=GROUP_RATERS, options=ORIGINS,
+               walk_order="j.submitted_at", walks={"expert": _NOT_COUNTED}),
         _SYSTEM, _STRATA,
         Choice("kind", _("Kind"), "s.kind", task=True, group=GROUP_WHAT, options=KINDS),
         Choice("state", _("State of the task"), "s.state", task=True, group=GROUP_WHAT, options=TASK_STATES),
@@ -254,4 +294,4 @@ JUDGMENTS = Table(
     default_sort="-at",
     is_judgments=True,
 )  # fmt: skip
-TABLES = {table.name: table for table in (ITEMS, TASKS, JUDGMENTS)}
+TABLES = {table.name: table for table in (ITEMS, TASKS, JUDGMENTS, RATERS)}

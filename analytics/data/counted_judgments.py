@@ -9,6 +9,7 @@ from django.db.models import F
 from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from annotation.models import Exclusion, Judgment, OrderingPolicy, Study, Task
+from annotation.raters import actions
 from annotation.rating import counted
 
 COUNTED, EXCLUDED, SUPERSEDED, SURPLUS, EXPERT = "counted", "excluded", "superseded", "surplus", "expert"
@@ -18,6 +19,7 @@ _FATES_SQL = f"""
 SELECT CASE WHEN j.origin = {Judgment.Origin.EXPERT:d} THEN '{EXPERT}'
             WHEN t.kind = {Task.Kind.TRAINING:d} THEN 'training' WHEN t.kind = {Task.Kind.GOLD:d} THEN 'gold'
             WHEN t.kind = {Task.Kind.TRAP:d} THEN 'trap' WHEN t.kind = {Task.Kind.REPEAT:d} THEN 'repeat'
+            WHEN t.kind = {Task.Kind.IDENTICAL:d} THEN 'identical'
             WHEN j.surplus THEN '{SURPLUS}' WHEN NOT j.effective THEN '{SUPERSEDED}'
             WHEN j.excluded THEN '{EXCLUDED}' ELSE '{COUNTED}' END AS fate,
        CASE WHEN j.excluded THEN coalesce(
@@ -144,6 +146,13 @@ corrected AS (
 
 # The last mark of a judgment is the one that stands. A model that writes an item's text anew replaces a version too,
 # with the same reason, but no correction that stands begins at that version.
+# Whether the last mark of an excluded judgment is a quality rule's (`annotation.raters.actions`), of its rater.
+EXCLUDED_BY_RULE_SQL = f"""
+(SELECT x.reason = '{actions.EXCLUSION_REASON}' AND EXISTS (
+            SELECT 1 FROM annotation_rateraction act
+            WHERE act.rater_id = j.rater_id AND act.rule <> '' AND x.comment = 'action ' || act.id)
+ FROM annotation_exclusion x WHERE x.judgment_id = j.id ORDER BY x.id DESC LIMIT 1)
+"""
 EXCLUDED_BY_REVIEW_SQL = f"""
 (SELECT x.action = '{Exclusion.Action.EXCLUDE}' AND x.reason = ANY(%(by_review)s)
         AND (x.reason <> 'item_corrected' OR EXISTS (

@@ -28,17 +28,17 @@ _EACH = _HINTS.format(
     answer="ARRAY['answers', %(key)s, k.slot::text]",
     joined="JOIN annotation_taskcandidate k ON k.task_id = j.task_id",
 )
-_TYPES = {"judgment": "int8", "candidate": "int8", "said": "float8", "shown": "int2", "stratum": "int8"}
+_TYPES = {"judgment": "int8", "candidate": "int8", "predicted": "float8", "shown": "int2", "stratum": "int8"}
 
 
 @dataclass(frozen=True, eq=False)
 class HintedVotes:
-    """Votes on tasks that a model had said something of. said: of a preference, the chance that it gives to the first
-    of the unit's candidates; of a rating, the rating it expects. shown: whether the voter saw it.
+    """Votes on tasks with a model's prediction. predicted: of a preference, the chance that it gives to the first of
+    the unit's candidates; of a rating, the rating it expects. shown: whether the voter saw it.
     stratum: a number for the version that said it and the share not shown at that time."""
 
     votes: Votes
-    said: FloatArray
+    predicted: FloatArray
     shown: BoolArray
     stratum: IntArray
 
@@ -62,7 +62,7 @@ def hinted_votes(votes: Votes) -> HintedVotes:
     known = row >= 0
     row = row[known]
     shown = np.asarray(hints["shown"][row] == 1)
-    return HintedVotes(votes.select(known), hints["said"][row], shown, hints["stratum"][row])
+    return HintedVotes(votes.select(known), hints["predicted"][row], shown, hints["stratum"][row])
 
 
 def hint_counts(study: Study) -> HintCounts | None:

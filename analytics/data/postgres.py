@@ -67,6 +67,40 @@ def copy_columns(select: str, types: Mapping[str, str], params: Mapping[str, Any
     return {name: _concatenated(blocks, name, kind) for name, kind in types.items()}
 
 
+# Of an array as PostgreSQL sends it: dimensions, whether a value is NULL, type, length and lower bound.
+_ARRAY_HEADER = 20
+
+
+def array_columns(select: str, types: Mapping[str, str], **params: Any) -> Columns:
+    """As `copy_columns`, with the server making one array of each column: a fifth of the time of this process, and
+    twice the memory of the server. For up to some million rows."""
+    arrays = ", ".join(f"array_send(array_agg({name}))" for name in types)
+    statement = f"SELECT {arrays} FROM ({select}) AS selected ({', '.join(types)})"
+    copying = connection.ops.compose_sql(f"COPY ({statement}) TO STDOUT (FORMAT BINARY)", params)  # type: ignore[attr-defined]
+    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(copying) as copy:
+        row = memoryview(b"".join(copy))[_HEADER + 2 :]
+    columns: Columns = {}
+    for name, kind in types.items():
+        length = int.from_bytes(row[:4], "big", signed=True)
+        content, row = row[4 : 4 + max(length, 0)], row[4 + max(length, 0) :]
+        columns[name] = _array_of(content, kind)
+    return columns
+
+
+def _array_of(content: memoryview, kind: str) -> NDArray[Any]:
+    dtype = np.dtype(_WIDTHS[kind])
+    value = np.dtype([("size", ">i4"), ("value", dtype)])
+    native = dtype.newbyteorder("=")
+    if not len(content):
+        return np.zeros(0, dtype=native)
+    if int.from_bytes(content[4:8], "big"):
+        raise ValueError("A row holds NULL.")
+    values = np.frombuffer(content[_ARRAY_HEADER:], dtype=value)
+    if (values["size"] != dtype.itemsize).any():
+        raise ValueError("A row holds another type than was asked for.")
+    return values["value"].astype(native)
+
+
 def _complete_rows(buffer: bytearray, row: np.dtype[Any]) -> NDArray[Any]:
     """The complete rows of the buffer, which keeps what comes after them."""
     n = len(buffer) // row.itemsize

@@ -100,7 +100,7 @@ GROUP BY code ORDER BY count(*) DESC, code
 # A withdrawn task wants no more than it has.
 _WANTED = f"""
 SELECT coalesce(sum(CASE WHEN state = {Task.State.WITHDRAWN:d} THEN n_judgments ELSE overlap END), 0)::bigint
-FROM annotation_task WHERE study_id = %(study)s
+FROM annotation_task WHERE study_id = %(study)s AND kind = {Task.Kind.REGULAR:d}
 """
 
 

@@ -16,6 +16,7 @@ from analytics.data import postgres
 from analytics.data.counted_judgments import (
     CORRECTED_VERSIONS_SQL,
     EXCLUDED_BY_REVIEW_SQL,
+    EXCLUDED_BY_RULE_SQL,
     FIRST_VOTE_TIME_SQL,
 )
 from analytics.data.items import items_by_stratum
@@ -64,14 +65,14 @@ def _row_hashes(columns: Sequence[np.ndarray[Any, Any]]) -> _Bits:
 
 
 NOBODY = -1  # an unnamed rater, a system that is not there, a stratum without a value, an unknown order
-COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW = range(3)
+COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, EXCLUDED_BY_RULE = range(4)
 
 _VOTES = f"""
 SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rater_id, 0),
        ({{value}})::float8, coalesce(a.confidence, 'NaN')::float8,
        extract(epoch FROM {FIRST_VOTE_TIME_SQL})::float8 AS said_at, coalesce(j.presentation[1], {NOBODY})::int2,
        (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {EXCLUDED_BY_REVIEW_SQL} THEN {EXCLUDED_BY_REVIEW}
-             ELSE {EXCLUDED} END)::int2,
+             WHEN {EXCLUDED_BY_RULE_SQL} THEN {EXCLUDED_BY_RULE} ELSE {EXCLUDED} END)::int2,
        (t.kind = {Task.Kind.REPEAT:d})::int::int2, j.id,
        coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8,
        (j.origin = {Judgment.Origin.IMPORTED:d})::int::int2
@@ -166,7 +167,8 @@ class Votes:
     the code of `Answer.Choice`, naming slots: 1 is `units.first`. confidence: NaN where none was given.
     at: seconds since the epoch; of a vote that was changed, when it was first given. shown_first: the slot the rater
     saw first, NOBODY where unknown.
-    status: COUNTED, EXCLUDED or EXCLUDED_BY_REVIEW. again: the rater had answered the same unit before.
+    status: COUNTED, EXCLUDED (by a person), EXCLUDED_BY_REVIEW or EXCLUDED_BY_RULE (a quality rule). again: the rater
+    had answered the same unit before.
     judgment: database id, shared by the answers to all questions of a task. seconds: from first sight to submitting,
     NaN where nobody measured it.
     """
@@ -197,6 +199,14 @@ class Votes:
     def counted(self) -> Votes:
         """What every figure rests on unless it says otherwise."""
         return self.select((self.status == COUNTED) & ~self.again)
+
+    def n_excluded(self, *by: int) -> int:
+        """How many were excluded, by some (EXCLUDED_BY_RULE, …); a rater's second answers aside."""
+        return int((np.isin(self.status, by) & ~self.again).sum())
+
+    def with_excluded(self, *by: int) -> Votes:
+        """What counts, and those that some have excluded."""
+        return self.select(np.isin(self.status, (COUNTED, *by)) & ~self.again)
 
 
 def load_votes(question: MeasuredQuestion) -> Votes:
@@ -287,8 +297,10 @@ def _index(values: IntArray, known: IntArray | list[int]) -> IntArray:
 
 
 def is_repeated_vote(unit: IntArray, rater: IntArray, status: IntArray | int = COUNTED) -> BoolArray:
-    """Whether the same named rater has a vote on the unit earlier in the rows that has the same standing."""
-    key = (unit * (rater.max(initial=NOBODY) + 2) + rater + 1) * 3 + status
+    """Whether the same named rater has a vote on the unit earlier in the rows that has the same standing;
+    rules and persons exclude alike."""
+    standing = np.where(np.equal(status, EXCLUDED_BY_RULE), EXCLUDED, status)
+    key = (unit * (rater.max(initial=NOBODY) + 2) + rater + 1) * 3 + standing
     _, first, number = np.unique(key, return_index=True, return_inverse=True)
     return np.asarray((rater != NOBODY) & (first[number] != np.arange(len(unit))))
 

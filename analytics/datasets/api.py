@@ -26,7 +26,7 @@ from analytics.datasets.formats.contract import (
     TrainingSetOptions,
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
-from analytics.datasets.records import TEXT_VERSIONS
+from analytics.datasets.judged_tasks import TEXT_VERSIONS
 from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
 from analytics.datasets.storage import JobArchives
 from analytics.datasets.training_sets import TRAINING_SET_ARCHIVES
@@ -71,6 +71,9 @@ class ReleaseIn(In):
     )
     url = serializers.URLField(
         default="", allow_blank=True, max_length=500, help_text="Where it is published."
+    )
+    excluded = serializers.BooleanField(
+        default=True, help_text="Whether excluded judgments are in it, marked; false leaves them out."
     )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The rows of one statement on their way into Parquet and JSON Lines, a block at a time.
+"""The rows of one statement on their way into Parquet, JSON Lines and CSV, a block at a time.
 
 A block is a fixed number of rows, or of bytes where rows are large: blocks are the row groups of the Parquet file, so
 where they end must follow from the data alone.
@@ -7,9 +7,11 @@ where they end must follow from the data alone.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,12 @@ import pyarrow.parquet as pq
 from django.db import connection
 from pyarrow import csv
 
-from analytics.datasets.formats.contract import Column
+from analytics.datasets.formats.contract import CellChange, Changes, Column
 from analytics.datasets.storage import WrittenFile, hash_file
+from analytics.datasets.values import plain_number
+from annotation.csv_escaping import FORMULA_STARTS
 
-# Cells of a release as typed Arrow columns. No row is ever a Python object.
+# Cells as typed Arrow columns. No row is ever a Python object.
 
 
 # Between the members of a list on its way from the database; an empty list is an empty text, and before each member
@@ -35,7 +39,8 @@ SEPARATOR = "\x1f"
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 # How a kind of cell comes out of COPY, and what it is on its way into Parquet, where a `word` is a text like others: it
-# is one that many rows share.
+# is one that many rows share. The last four are of exports alone, and texts as they are read: `number` is written
+# without a point where it is whole, `float` always with one, and `codes` are joined by semicolons in CSV.
 ARROW_READ = {
     "text": pa.string(),
     "word": _DICTIONARY,
@@ -46,6 +51,10 @@ ARROW_READ = {
     "moment": pa.timestamp("us"),
     "texts": _DICTIONARY,
     "ints": _DICTIONARY,
+    "codes": _DICTIONARY,
+    "number": _DICTIONARY,
+    "float": _DICTIONARY,
+    "floats": _DICTIONARY,
 }
 ARROW_WRITTEN = {
     **ARROW_READ,
@@ -85,7 +94,7 @@ def _arrow_column(values: pa.Array, kind: str) -> pa.Array:
     return values
 
 
-# Rows of a release as JSON, made a column at a time.
+# Rows as lines of text, made a column at a time.
 
 
 # The backslash first: the others bring more of them.
@@ -99,17 +108,58 @@ _MOMENT = len("2026-03-01 09:30:00.000000")
 _MOST_DISTINCT = 256
 
 
-def json_lines(read: Mapping[str, pa.Array], columns: Sequence[Column]) -> memoryview:
-    """Rows as read from COPY, one JSON object per line.
+@dataclass(frozen=True)
+class Syntax:
+    """How a row becomes a line. `cell` gives the pieces whose texts, joined, are each cell's; `is_named`: with the
+    column's name before it."""
 
-    Joining texts row by row is what costs. Where neighbouring columns have few values, few of their combinations occur,
-    so that part of the line is written once for each of these. All else is joined once, with what stands between.
-    """
-    pieces: list[Any] = ["{"]
-    for alike, run in _runs(read, columns):
-        pieces += [", "] if len(pieces) > 1 else []
-        pieces += [_combined(alike, run)] if alike else _separate(read, run)
-    return _bytes(_joined_texts([*pieces, "}\n"]))
+    start: str
+    between: str
+    end: str
+    cell: Callable[[pa.Array, str], list[Any]]
+    is_named: bool = False
+
+    def lines(self, read: Mapping[str, pa.Array], columns: Sequence[Column]) -> memoryview:
+        """Rows as read from COPY, a line each."""
+        return column_bytes(self.texts(read, columns))
+
+    def texts(self, read: Mapping[str, pa.Array], columns: Sequence[Column]) -> pa.Array:
+        """Joining texts row by row is what costs. Where neighbouring columns have few values, few of their combinations
+        occur, so that part of the line is written once for each of these. All else is joined once, with what stands
+        between."""
+        pieces: list[Any] = [self.start]
+        for alike, run in _runs(read, columns):
+            pieces += [self.between] if len(pieces) > 1 else []
+            pieces += [self._combined(alike, run)] if alike else self._separate(read, run)
+        return joined_texts([*pieces, self.end])
+
+    def _separate(self, read: Mapping[str, pa.Array], run: Sequence[Column]) -> list[Any]:
+        pieces: list[Any] = []
+        for column in run:
+            start = self.between if pieces else ""
+            label = f'"{column.name}": ' if self.is_named else ""
+            pieces += [start + label, *self.cell(read[column.name], column.kind)]
+        return pieces
+
+    def _combined(self, alike: Sequence[pa.DictionaryArray], run: Sequence[Column]) -> pa.Array:
+        """One array, with what is written for a combination wherever it occurs. `alike` have what is missing as a
+        value."""
+        which = np.zeros(len(alike[0]), np.int64)
+        size = 1
+        for values in alike:
+            if len(values.dictionary) == 1:
+                continue
+            size *= len(values.dictionary)
+            which = which * len(values.dictionary) + values.indices.to_numpy()
+            if size > 2**54:  # the next factor is _FEW + 1 at most; number what occurs anew
+                which = np.unique(which, return_inverse=True)[1]
+                size = len(which)
+        combination = pa.array(which).dictionary_encode()
+        like = combination.indices
+        one = np.empty(len(combination.dictionary), np.int64)
+        one[like.to_numpy()] = np.arange(len(like))  # any row with it does
+        once = {column.name: values.take(pa.array(one)) for column, values in zip(run, alike, strict=True)}
+        return joined_texts(self._separate(once, run)).take(like)
 
 
 def _runs(
@@ -130,15 +180,7 @@ def _dictionary_encoded(values: pa.Array, kind: str) -> pa.DictionaryArray | Non
     return with_null(values) if len(values.dictionary) <= _MOST_DISTINCT else None
 
 
-def _separate(read: Mapping[str, pa.Array], run: Sequence[Column]) -> list[Any]:
-    pieces: list[Any] = []
-    for column in run:
-        start = ", " if pieces else ""
-        pieces += [f'{start}"{column.name}": ', *_json_pieces(read[column.name], column.kind)]
-    return pieces
-
-
-def _joined_texts(pieces: Sequence[Any]) -> pa.Array:
+def joined_texts(pieces: Sequence[Any]) -> pa.Array:
     """Texts that are the same in each row, and arrays of those that are not, in one."""
     joined: list[Any] = []
     for is_text, run in groupby(pieces, lambda piece: isinstance(piece, str)):
@@ -147,54 +189,112 @@ def _joined_texts(pieces: Sequence[Any]) -> pa.Array:
     return pc.binary_join_element_wise(*joined, "")
 
 
-def _combined(alike: Sequence[pa.DictionaryArray], run: Sequence[Column]) -> pa.Array:
-    """One array, with what is written for a combination wherever it occurs. `alike` have what is missing as a value."""
-    which = np.zeros(len(alike[0]), np.int64)
-    size = 1
-    for values in alike:
-        if len(values.dictionary) == 1:
-            continue
-        size *= len(values.dictionary)
-        which = which * len(values.dictionary) + values.indices.to_numpy()
-        if size > 2**54:  # the next factor is _FEW + 1 at most; number what occurs anew
-            which = np.unique(which, return_inverse=True)[1]
-            size = len(which)
-    combination = pa.array(which).dictionary_encode()
-    like = combination.indices
-    one = np.empty(len(combination.dictionary), np.int64)
-    one[like.to_numpy()] = np.arange(len(like))  # any row with it does
-    once = {column.name: values.take(pa.array(one)) for column, values in zip(run, alike, strict=True)}
-    return _joined_texts(_separate(once, run)).take(like)
-
-
 def _json_pieces(values: pa.Array, kind: str) -> list[Any]:
-    """What `_joined` makes each cell's JSON of; what is missing is null. Values of kind `json` are JSON already."""
+    """Each cell as JSON; what is missing is null. Values of kind `json` are JSON already."""
     if isinstance(values, pa.DictionaryArray):
         values = with_null(values)
-        return [_joined_texts(_json_pieces(values.dictionary, kind)).take(values.indices)]
+        return [joined_texts(_json_pieces(values.dictionary, kind)).take(values.indices)]
     if kind in ("text", "word", "moment"):
         shown = ['"', _iso(values), 'Z"'] if kind == "moment" else ['"', _escaped(values), '"']
-    elif kind in ("texts", "ints"):
-        shown = [_list(values, quote='"' if kind == "texts" else "")]
+    elif kind in ("texts", "codes", "ints"):
+        shown = [_list(values, quote="" if kind == "ints" else '"')]
     else:
-        shown = [values if kind == "json" else pc.cast(values, pa.string())]
-    return [pc.fill_null(_joined_texts(shown), "null")] if values.null_count else shown
+        shown = [_bare(values, kind)]
+    return [pc.fill_null(joined_texts(shown), "null")] if values.null_count else shown
+
+
+def _bare(values: pa.Array, kind: str) -> pa.Array:
+    """What is written without quotes in JSON and CSV alike."""
+    match kind:
+        case "json":
+            return values
+        case "number" | "float":
+            return _python_numbers(values, with_point=kind == "float")
+        case "floats":
+            members = pc.replace_substring(pc.utf8_slice_codeunits(values, 1), SEPARATOR, ", ")
+            if pc.any(pc.match_substring(values, "e")).as_py():
+                return _each_changed(members, _python_floats)
+            return joined_texts(["[", pc.replace_substring_regex(members, _WHOLE, r"\1\2.0\3"), "]"])
+        case _:
+            return pc.cast(values, pa.string())
+
+
+# A whole number as one of the members of a list.
+_WHOLE = r"(^|[ -])(\d+)(,|$)"
+
+
+def _python_numbers(values: pa.Array, *, with_point: bool) -> pa.Array:
+    """Numbers as PostgreSQL writes them, in Python's way: which also leaves very large ones without an exponent."""
+    if pc.any(pc.match_substring(values, "e")).as_py():
+        plain = (lambda number: number) if with_point else plain_number
+        return _each_changed(values, lambda cell: repr(plain(float(cell))))
+    if with_point:
+        is_whole = pc.invert(pc.match_substring(values, "."))
+        return pc.if_else(is_whole, pc.binary_join_element_wise(values, ".0", ""), values)
+    return values
+
+
+def _python_floats(members: str) -> str:
+    return json.dumps([None if one == "null" else float(one) for one in members.split(", ") if one])
+
+
+def _each_changed(values: pa.Array, change: Callable[[str], str]) -> pa.Array:
+    return pa.array([None if one is None else change(one) for one in values.to_pylist()], pa.string())
+
+
+# CSV as Python's `csv` writes it, with ends of line as in RFC 4180. A comma, a quotation mark or an end of line within
+# a cell puts it into quotation marks.
+_QUOTED = '[",\r\n]'
+_FORMULA = f"^'*[{''.join(FORMULA_STARTS).replace('-', chr(92) + '-')}]"
+
+
+def _csv_pieces(values: pa.Array, kind: str) -> list[Any]:
+    """Each cell as CSV; what is missing is empty. Texts that a spreadsheet would run as a formula are escaped."""
+    if isinstance(values, pa.DictionaryArray):
+        values = with_null(values)
+        return [joined_texts(_csv_pieces(values.dictionary, kind)).take(values.indices)]
+    if kind == "moment":
+        shown = [_iso(values), "Z"]
+    elif kind in ("text", "word", "codes"):
+        if kind == "codes":
+            values = pc.replace_substring(pc.utf8_slice_codeunits(values, 1), SEPARATOR, ";")
+        is_formula = pc.match_substring_regex(values, _FORMULA)
+        if pc.any(is_formula).as_py():
+            values = pc.if_else(is_formula, pc.binary_join_element_wise("'", values, ""), values)
+        shown = [_csv_quoted(values)]
+    elif kind in ("texts", "ints"):
+        shown = [_csv_quoted(_list(values, quote='"' if kind == "texts" else ""))]
+    else:
+        shown = [_csv_quoted(_bare(values, kind))]
+    return [pc.fill_null(joined_texts(shown), "")] if values.null_count else shown
+
+
+def _csv_quoted(values: pa.Array) -> pa.Array:
+    is_quoted = pc.match_substring_regex(values, _QUOTED)
+    if not pc.any(is_quoted).as_py():
+        return values
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(values, '"', '""'), '"', "")
+    return pc.if_else(is_quoted, quoted, values)
+
+
+JSON = Syntax("{", ", ", "}\n", _json_pieces, is_named=True)
+JSON_OBJECT = Syntax("{", ", ", "}", _json_pieces, is_named=True)
+CSV = Syntax("", ",", "\r\n", _csv_pieces)
 
 
 def _list(values: pa.Array, *, quote: str) -> pa.Array:
-    filled = pc.fill_null(values, "")
-    inner = pc.utf8_slice_codeunits(filled, 1)
+    inner = pc.utf8_slice_codeunits(values, 1)
     if quote:
         inner = _escaped(inner, but=SEPARATOR)
     joined = pc.replace_substring(inner, SEPARATOR, f"{quote}, {quote}")
     full = pc.binary_join_element_wise(f"[{quote}", joined, f"{quote}]", "")
-    return pc.if_else(pc.equal(filled, ""), "[]", full)
+    return pc.if_else(pc.equal(values, ""), "[]", full)
 
 
 def _iso(values: pa.Array) -> pa.Array:
     """2026-03-01T09:30:00.000000; no time zone is written."""
     shown = pc.cast(values, pa.string())
-    if values.null_count or len(text := _bytes(shown)) != _MOMENT * len(values):
+    if values.null_count or len(text := column_bytes(shown)) != _MOMENT * len(values):
         return pc.replace_substring(shown, " ", "T")
     cells = np.frombuffer(text, np.uint8).reshape(len(values), _MOMENT).copy()
     cells[:, _MOMENT - len(" 09:30:00.000000")] = ord("T")
@@ -203,7 +303,7 @@ def _iso(values: pa.Array) -> pa.Array:
 
 def _escaped(values: pa.Array, *, but: str = "") -> pa.Array:
     """Texts as JSON writes them between quotes. Most have nothing to escape, and cost a look at all of them at once."""
-    text = bytes(_bytes(values))
+    text = bytes(column_bytes(values))
     has_controls = text and np.frombuffer(text, np.uint8).min() < _FIRST_PRINTED
     for character, written in (_ESCAPES | (_CONTROLS if has_controls else {})).items():
         if character != but and character.encode() in text:
@@ -211,7 +311,7 @@ def _escaped(values: pa.Array, *, but: str = "") -> pa.Array:
     return values
 
 
-def _bytes(lines: pa.Array) -> memoryview:
+def column_bytes(lines: pa.Array) -> memoryview:
     """All texts of an array in one piece, without a copy."""
     if lines.null_count == len(lines):
         return memoryview(b"")
@@ -222,6 +322,8 @@ def _bytes(lines: pa.Array) -> memoryview:
 
 BLOCK_ROWS = 32_768
 BLOCK_BYTES = 32 * 1024 * 1024
+# Of records, which become far longer lines than rows of a release; nothing follows from where such a block ends.
+RECORD_BLOCK_ROWS = 8192
 
 # How cells are written, and room to sort and join whole tables in: a session's own settings are for small questions.
 SETTINGS = (
@@ -230,28 +332,36 @@ SETTINGS = (
 )
 
 OnRows = Callable[[int], None]
-# Cells that are to be changed before they are written: a function per column, over its values.
-Changes = Mapping[str, Callable[[str], str]]
 
 
-def copy_blocks(select: str, params: Mapping[str, Any]) -> Iterator[bytes]:
-    """The rows of a SELECT as CSV, in whole rows. Memory: one block."""
+def copy_blocks(
+    select: str, params: Mapping[str, Any], *, whole_records: bool = False
+) -> Generator[bytes, None, None]:
+    """The rows of a SELECT as CSV, in whole rows; where records are wanted, in all rows with one value in the first
+    column. Memory: one block."""
     # COPY takes no parameters from outside, so they are written into it.
     copying = f"COPY ({select}) TO STDOUT (FORMAT csv)"
     statement = connection.ops.compose_sql(copying, params)  # type: ignore[attr-defined]  # PostgreSQL's has it
+    most_rows = min(BLOCK_ROWS, RECORD_BLOCK_ROWS) if whole_records else BLOCK_ROWS
     rows: list[bytes] = []
     size = 0
     with connection.cursor() as cursor:
         cursor.execute(SETTINGS)
         with connection.wrap_database_errors, cursor.copy(statement) as copy:
-            for row in copy:  # the server sends a row at a time
-                rows.append(bytes(row))
-                size += len(row)
-                if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
+            for received in copy:  # the server sends a row at a time
+                row = bytes(received)
+                is_full = len(rows) >= most_rows or size >= BLOCK_BYTES
+                if is_full and not (whole_records and _first_cell(row) == _first_cell(rows[-1])):
                     yield b"".join(rows)
                     rows, size = [], 0
+                rows.append(row)
+                size += len(row)
     if rows:
         yield b"".join(rows)
+
+
+def _first_cell(row: bytes) -> bytes:
+    return row.partition(b",")[0]
 
 
 def write_table(
@@ -265,23 +375,32 @@ def write_table(
     changes: Changes | None = None,
 ) -> list[WrittenFile]:
     """The files asked for with the statement's rows; none, and no file, where it has none. `on_rows` hears of each
-    block.
+    block. Memory: two blocks."""
+    with ExitStack() as open_files:
+        pair: _ParquetAndLines | None = None
 
-    A block is written by a thread while the next one is received. Memory: these two.
-    """
-    pair: _ParquetAndLines | None = None
-    with ThreadPoolExecutor(1) as pool, ExitStack() as open_files:
-        writing: Future[int] | None = None
-        for block in copy_blocks(select, params):
+        def add(block: bytes) -> int:
+            nonlocal pair
             pair = pair or open_files.enter_context(_ParquetAndLines(parquet, jsonl, columns, changes or {}))
-            if writing is not None:
-                on_rows(writing.result())
-            writing = pool.submit(pair.add, block)
-        if writing is not None:
-            on_rows(writing.result())
+            return pair.add(block)
+
+        each_block(copy_blocks(select, params), add, on_rows)
     if pair is None:
         return []
     return [hash_file(parquet, rows=pair.n_rows), *([] if jsonl is None else [pair.lines()])]
+
+
+def each_block(blocks: Generator[bytes, None, None], add: Callable[[bytes], int], on_rows: OnRows) -> None:
+    """A block is written by a thread while the next one is received."""
+    # Closed at once where writing fails: as long as rows are being received, the transaction cannot be rolled back.
+    with closing(blocks), ThreadPoolExecutor(1) as pool:
+        writing: Future[int] | None = None
+        for block in blocks:
+            if writing is not None:
+                on_rows(writing.result())
+            writing = pool.submit(add, block)
+        if writing is not None:
+            on_rows(writing.result())
 
 
 class _ParquetAndLines:
@@ -310,11 +429,11 @@ class _ParquetAndLines:
 
     def add(self, block: bytes) -> int:
         """How many rows the block had."""
-        read = _read_block(block, self._columns, self._changes)
+        read = read_block(block, self._columns, self._changes)
         table = arrow_table(read, self._columns)
         self._parquet.write_table(table, row_group_size=len(table))
         if self._jsonl is not None:
-            text = json_lines(read, self._columns)
+            text = JSON.lines(read, self._columns)
             self._jsonl.write(text)
             self._digest.update(text)
             self._size += len(text)
@@ -325,7 +444,7 @@ class _ParquetAndLines:
         return WrittenFile(self._size, self._digest.hexdigest(), self.n_rows)
 
 
-def _read_block(block: bytes, columns: Sequence[Column], changes: Changes) -> dict[str, pa.Array]:
+def read_block(block: bytes, columns: Sequence[Column], changes: Changes) -> dict[str, pa.Array]:
     table = csv.read_csv(
         pa.BufferReader(block),
         read_options=csv.ReadOptions(
@@ -342,9 +461,14 @@ def _read_block(block: bytes, columns: Sequence[Column], changes: Changes) -> di
         ),
     )
     read = {column.name: table[column.name].combine_chunks() for column in columns}
-    for name, change in changes.items():
-        read[name] = pa.array(
-            [value if value in (None, "{}") else change(value) for value in read[name].to_pylist()],
-            pa.string(),
-        )
-    return read
+    return read | {name: _changed(read[name], change) for name, change in changes.items()}
+
+
+def _changed(values: pa.Array, cells: CellChange) -> pa.Array:
+    concerned = pc.fill_null(pc.match_substring_regex(values, cells.where), False)
+    if not pc.any(concerned).as_py():
+        return values
+    alike = values.filter(concerned).dictionary_encode()
+    return pc.replace_with_mask(
+        values, concerned, _each_changed(alike.dictionary, cells.change).take(alike.indices)
+    )

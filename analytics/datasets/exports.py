@@ -13,15 +13,12 @@ from django.db.models import Count, F, Q
 from analytics.code_version import code_version
 from analytics.data.postgres import consistent_snapshot
 from analytics.datasets.formats import EXPORT_FORMATS, RecordFormat, TableFormat, TaskFormat
-from analytics.datasets.judged_tasks import TASK_FILTER, most_candidates, task_records
-from analytics.datasets.records import (
+from analytics.datasets.judged_tasks import (
+    TASK_FILTER,
     TEXT_VERSIONS,
-    case_records,
-    check_records,
-    correction_records,
-    item_records,
-    judgment_records,
-    skip_records,
+    item_versions,
+    most_candidates,
+    task_records,
 )
 from analytics.datasets.snapshot import policy_facts, protocol_facts, study_facts
 from analytics.datasets.storage import (
@@ -41,14 +38,15 @@ from annotation.models import (
     Answer,
     Assignment,
     Candidate,
+    CheckOutcome,
     Correction,
-    ItemVersion,
     Job,
     Judgment,
     ListeningCheck,
     RaterWithdrawal,
     ReviewCase,
     Study,
+    Task,
     User,
 )
 from annotation.protocols import Protocol
@@ -61,11 +59,14 @@ EXPORT_SCHEMA = 1
 # Nothing but versions of items is left out: the reader of the export decides by the marks.
 EXPORT_FILTERS = {
     "judgments": "all, with their marks",
+    "hidden_checks": "all but those of withdrawn raters",
     "checks": "all that were finished",
     "corrections": "all, undone ones marked",
     "cases": "all",
     "skips": "all",
 }
+# In the order in which they are written.
+RECORD_FILES = ("judgments", "items", "hidden_checks", "checks", "corrections", "cases", "skips")
 ITEM_FILTERS = {
     "original": "last versions before any correction",
     "corrected": "current versions",
@@ -141,9 +142,17 @@ def _write_files(
 
         files = table_files.write_export_tables(study, folder, texts=texts, on_progress=on_progress)
         counts = export_counts(study, texts, as_tables=True)
-        filters = {name: rows for name, rows in EXPORT_FILTERS.items() if name != "skips"}
+        filters = {name: rows for name, rows in EXPORT_FILTERS.items() if name != "hidden_checks"}
     elif isinstance(chosen, RecordFormat):
-        files = _write_lines(folder, _record_lines(study, chosen, texts=texts, progress=progress))
+        from analytics.datasets import records
+
+        judgments = ProgressCounter(on_progress)
+        files = {}
+        for name in RECORD_FILES:
+            path = folder / f"{name}.{chosen.extension}"
+            files[path.name] = records.write_records(
+                study, name, path, texts=texts, on_records=judgments.add if name == "judgments" else _unheard
+            )
         counts = export_counts(study, texts, as_tables=False)
     else:
         tally = TaskCounts()
@@ -165,19 +174,8 @@ def _write_files(
     }
 
 
-def _record_lines(
-    study: Study, chosen: RecordFormat, *, texts: str, progress: ProgressCounter
-) -> dict[str, Iterator[str]]:
-    """The lines of each file, by its name."""
-    records = {
-        "judgments": progress.over(judgment_records(study)),
-        "items": item_records(study, texts=texts),
-        "checks": check_records(study),
-        "corrections": correction_records(study),
-        "cases": case_records(study),
-        "skips": skip_records(study),
-    }
-    return {f"{name}.{chosen.extension}": chosen.lines[name](rows) for name, rows in records.items()}
+def _unheard(n: int) -> None:
+    """Judgments alone are progress: the others are few beside them."""
 
 
 def _write_lines(folder: Path, lines: Mapping[str, Iterable[str]]) -> dict[str, WrittenFile]:
@@ -188,22 +186,23 @@ def _write_lines(folder: Path, lines: Mapping[str, Iterable[str]]) -> dict[str, 
 
 _COUNTS = (
     "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters", "by_experts", "items",
-    "item_versions", "item_versions_retracted", "candidates", "checks", "checks_passed", "corrections",
+    "item_versions", "item_versions_retracted", "candidates", "hidden_checks", "checks", "checks_passed", "corrections",
     "corrections_undone", "cases", "cases_decided", "skips", "raters",
 )  # fmt: skip
 
 
 def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int]:
     """What an export of records or tables holds. Tables mark the judgments of anonymised raters as excluded."""
-    judgments = Judgment.objects.filter(study=study).exclude(
+    judgments = Judgment.objects.filter(study=study, task__kind=Task.Kind.REGULAR).exclude(
         rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
     )
-    answers = Answer.objects.filter(judgment__study=study).exclude(
+    answers = Answer.objects.filter(judgment__study=study, judgment__task__kind=Task.Kind.REGULAR).exclude(
         judgment__rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
     )
     anonymised = Q(rater__withdrawal__isnull=False)
     excluded = Q(excluded=True) | anonymised if as_tables else Q(excluded=True)
-    versions = ItemVersion.objects.filter(item__study=study, **TEXT_VERSIONS[texts])
+    versions = item_versions(study, texts=texts)
+    hidden = CheckOutcome.objects.filter(rater__study=study, rater__withdrawal=None)
     current = Q() if texts == "original" else Q(item__current_version=F("pk"))
     checks = ListeningCheck.objects.filter(
         rater__study=study, finished_at__isnull=False, rater__withdrawal=None
@@ -228,13 +227,14 @@ def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int
         "item_versions": versions.count(),
         "item_versions_retracted": versions.filter(retracted=True).count(),
         "candidates": Candidate.objects.filter(item_version__in=versions).count(),
+        "hidden_checks": 0 if as_tables else hidden.count(),
         "checks": checks.count(),
         "checks_passed": checks.filter(state=ListeningCheck.State.PASSED).count(),
         "corrections": corrections.count(),
         "corrections_undone": corrections.filter(version_after__retracted=True).count(),
         "cases": cases.count(),
         "cases_decided": cases.filter(state=ReviewCase.State.RESOLVED).count(),
-        "skips": 0 if as_tables else skipped.count(),
+        "skips": skipped.count(),
     }
     return {name: counts[name] for name in _COUNTS}
 

@@ -7,11 +7,11 @@ that the review has withdrawn are left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from analytics.data import counted_judgments
 from analytics.data.postgres import fetch_rows
@@ -25,19 +25,14 @@ from analytics.datasets.formats.contract import (
     Output,
     Score,
 )
-from analytics.datasets.records import (
-    TEXT_VERSIONS,
-    answers_by_judgment,
-    batches,
-    candidates_by_task,
-    original_version,
-)
 from analytics.datasets.values import TEXT_FIELDS, Record, grouped, plain_number, utc_text
 from annotation.items.corrections import holds_correction
-from annotation.models import Item, ItemVersion, Judgment, Question, Rater, Study, Task, TaskCandidate
+from annotation.models import Answer, Item, ItemVersion, Judgment, Question, Rater, Study, Task, TaskCandidate
 from annotation.rating import counted
 from annotation.review.rules import REVIEW_EXCLUSIONS
 from annotation.studies.protocols import comparable_versions
+
+Row = Mapping[str, Any]
 
 BATCH = 500
 ORIGINS = {one.name.lower(): int(one) for one in Judgment.Origin}
@@ -59,6 +54,73 @@ SELECT s.candidate_id, s.other_id, r.key || '@' || left(r.digest, 8), s.output, 
 FROM scoring_score s JOIN scoring_scorer r ON r.id = s.scorer_id
 WHERE s.candidate_id = ANY(%(candidates)s) AND s.value IS NOT NULL
 """
+
+
+# Rows by task, by judgment and by age.
+
+
+def batches(rows: QuerySet[Any], *fields: str, size: int) -> Iterator[Sequence[Row]]:
+    """Values of the rows by age, so many at a time, each batch by a query of its own."""
+    last = 0
+    while batch := list(rows.filter(pk__gt=last).order_by("pk").values("id", *fields)[:size]):
+        yield batch
+        last = batch[-1]["id"]
+
+
+def candidates_by_task(task_ids: Collection[int]) -> Mapping[int, list[Row]]:
+    """The candidates of each task by slot: system, role, take, text, and clip by its hash with its seconds."""
+    candidate = "candidate__"
+    rows = TaskCandidate.objects.filter(task_id__in=task_ids).order_by("task_id", "slot")
+    values: Iterable[Row] = rows.values(
+        "task_id",
+        "candidate_id",
+        system=F(f"{candidate}system__name"),
+        role=F(f"{candidate}system__role"),
+        take=F(f"{candidate}take"),
+        text=F(f"{candidate}text"),
+        clip=F(f"{candidate}clip__canonical_sha256"),
+        seconds=F(f"{candidate}clip__duration_s"),
+    )
+    return grouped((row["task_id"], row) for row in values)
+
+
+def answers_by_judgment(judgment_ids: Collection[int], **filters: Any) -> Mapping[int, list[Row]]:
+    """The answers of each judgment that pass the filters, in the order of the protocol's questions."""
+    # As one parameter: of tasks that many judged there are more judgments than a statement may have parameters.
+    rows = Answer.objects.filter(judgment__any_of=judgment_ids, **filters).order_by("question_id", "pk")
+    fields = ("candidate_id", "choice", "value", "selected", "confidence", "text", "events")
+    question_columns = {
+        "key": F("question__key"),
+        "kind": F("question__kind"),
+        "keys": F("question__options"),
+    }
+    values: Iterable[Row] = rows.values("judgment_id", *fields, **question_columns)
+    return grouped((row["judgment_id"], row) for row in values)
+
+
+# Versions of items.
+
+
+def original_version(item: str) -> Subquery:
+    """The key of the last version before any correction, of the item at this path, with the texts that models wrote
+    into it: as raters judged it before the review."""
+    versions = ItemVersion.objects.filter(~holds_correction(), item=OuterRef(item), retracted=False)
+    return Subquery(versions.order_by("-number").values("pk")[:1])
+
+
+# Which versions: the last before any correction, as they are now (both without the others), or each with its number.
+TEXT_VERSIONS: dict[str, dict[str, Any]] = {
+    "original": {"pk": original_version("item")},
+    "corrected": {"item__current_version": F("pk")},
+    "both": {},
+}
+
+
+def item_versions(study: Study, *, texts: str) -> QuerySet[ItemVersion]:
+    """The versions that `texts` names. Items that carry a spoken trap are no data."""
+    return ItemVersion.objects.filter(item__study=study, **TEXT_VERSIONS[texts]).exclude(
+        extra__has_key="trap"
+    )
 
 
 @dataclass(frozen=True)

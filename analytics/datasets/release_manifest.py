@@ -29,6 +29,7 @@ RELEASE_FILTERS = {
     "cases": "all",
     "checks": "all that were finished, but those of withdrawn raters",
 }
+_WITHOUT_EXCLUDED = {"judgments": "those that nobody excluded, with their other marks"}
 # What may differ where a release is built again from the same manifest and is the same release all the same.
 _NOT_HASHED = {"files", "sha256", "code_version", "written_with"}
 
@@ -40,12 +41,12 @@ def release_manifest(
     known = {path: file.as_json() for path, file in files.items()}
     manifest: dict[str, Any] = {
         "schema": RELEASE_SCHEMA,
-        "cut": asdict(cut),
+        "cut": _cut_as_json(cut),
         "protocols": protocol_facts(study.protocol_versions.filter(pk__lte=cut.horizon.protocol_versions)),
         "ordering_policies": policy_facts(
             study.ordering_policies.filter(pk__lte=cut.horizon.ordering_policies)
         ),
-        "filters": RELEASE_FILTERS,
+        "filters": RELEASE_FILTERS if cut.wishes.excluded else RELEASE_FILTERS | _WITHOUT_EXCLUDED,
         "left_out": dict(left_out),
         "configs": {
             name: {
@@ -73,6 +74,14 @@ def root_hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
+def _cut_as_json(cut: StudySnapshot) -> dict[str, Any]:
+    """A choice that came later is left out where it is as before: manifests written before it stay the same."""
+    stored = asdict(cut)
+    if cut.wishes.excluded:
+        del stored["wishes"]["excluded"]
+    return stored
+
+
 def parquet_path(config: str) -> str:
     return f"data/{config}/train-00000-of-00001.parquet"
 
@@ -83,7 +92,7 @@ def jsonl_path(config: str) -> str:
 
 def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
     """How many judgments there are, how many count, and why the others do not; how many raters have withdrawn."""
-    params = cut.horizon.params(study)
+    params = {**cut.horizon.params(study), "with_excluded": True}
     fates = fetch_rows(release_tables.JUDGMENT_FATES, **params)
     withdrawn = dict(fetch_rows(release_tables.WITHDRAWAL_COUNTS, **params))
     excluded: Counter[str] = Counter()
@@ -92,7 +101,7 @@ def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
         excluded.update({why: n} if out else {})
         counts["counted"] += n * (stands and not out and not experts)
         counts["experts_own"] += n * experts
-        counts["judgments"] += n
+        counts["judgments"] += n * (cut.wishes.excluded or not out)
         counts["superseded"] += n * (not stands and not surplus)
         counts["surplus"] += n * surplus
     return {"excluded": dict(sorted(excluded.items())), "withdrawn": withdrawn, **counts}
@@ -124,8 +133,13 @@ def _body(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mappin
     lines += _paragraph(cut.study["description"]) + _paragraph(cut.wishes.note)
     lines += ["", "## What counts", "", f"{left_out.get('judgments', 0)} judgments, of which "
               f"{left_out.get('counted', 0)} count (`counted`)."]  # fmt: skip
-    if marked := _excluded_lines(left_out):
+    excluded, marked = _excluded_lines(left_out), _marked_lines(left_out)
+    if cut.wishes.excluded:
+        excluded, marked = [], [*excluded, *marked]
+    if marked:
         lines += ["", "The others are here, marked:", "", *marked]
+    if excluded:
+        lines += ["", "These are not here:", "", *excluded]
     if left_out["withdrawn"]:
         modes = ", ".join(f"{n} {mode}" for mode, n in left_out["withdrawn"].items())
         lines += ["", f"Raters who asked to be taken out by then: {modes}. Of the removed nothing is here; of the "
@@ -147,7 +161,11 @@ def _body(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mappin
 
 
 def _excluded_lines(left_out: Mapping[str, Any]) -> list[str]:
-    lines = [f"- {n} excluded: {why or 'without a reason'}" for why, n in left_out["excluded"].items()]
+    return [f"- {n} excluded: {why or 'without a reason'}" for why, n in left_out["excluded"].items()]
+
+
+def _marked_lines(left_out: Mapping[str, Any]) -> list[str]:
+    lines = []
     for name, words in (("superseded", "superseded by a later revision"), ("surplus", "surplus"),
                         ("experts_own", "experts' own")):  # fmt: skip
         if left_out.get(name):

@@ -10,11 +10,11 @@ then have other names and come last, in the order of these.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from analytics.datasets.formats.contract import Column
+from analytics.datasets.formats.contract import CellChange, Changes, Column
 from analytics.datasets.values import extra_without_paths, without_paths
+from annotation.models import Assignment, Task
 
 # Raters of the study who had withdrawn. Written where it is read: of a part that is kept, no worker beside may read.
 _WITHDRAWN_RATERS = """
@@ -26,7 +26,7 @@ gone AS NOT MATERIALIZED (
 """
 
 # As `annotation.raters.rules` has it.
-_ANONYMOUS_NAME = "left(encode(sha256(gone.salt || convert_to(j.client_id::text, 'UTF8')), 'hex'), 32)::uuid"
+ANONYMOUS_NAME = "left(encode(sha256({salt} || convert_to(j.client_id::text, 'UTF8')), 'hex'), 32)::uuid"
 
 # Every judgment that a release tells of, and whether it stood. `shown` is an array of slots by position.
 _JUDGMENTS_IN_SNAPSHOT = f"""
@@ -40,7 +40,7 @@ _JUDGMENTS_IN_SNAPSHOT = f"""
     ORDER BY e.judgment_id, e.id DESC
 ), said AS (
     SELECT j.*, gone.mode IS NOT NULL AS anonymous,
-           CASE WHEN gone.mode IS NOT NULL THEN {_ANONYMOUS_NAME} END AS other_name,
+           CASE WHEN gone.mode IS NOT NULL THEN {ANONYMOUS_NAME.format(salt="gone.salt")} END AS other_name,
            NOT j.surplus AND (revised.revision IS NULL OR revised.revision = j.revision) AS stands,
            gone.mode IS NOT NULL OR coalesce(marked.excluded, false) AS out,
            CASE WHEN gone.mode IS NOT NULL THEN 'rater_withdrawn' WHEN marked.excluded THEN marked.reason END AS why
@@ -49,46 +49,65 @@ _JUDGMENTS_IN_SNAPSHOT = f"""
     LEFT JOIN marked ON marked.judgment_id = j.id
     LEFT JOIN revised ON revised.assignment_id = j.assignment_id
     WHERE j.study_id = %(study)s AND j.id <= %(judgments)s AND gone.mode IS DISTINCT FROM 'removed'
+          AND NOT EXISTS (SELECT FROM annotation_task t WHERE t.id = j.task_id AND t.kind <> {Task.Kind.REGULAR:d})
+          AND (%(with_excluded)s OR gone.mode IS NULL AND NOT coalesce(marked.excluded, false))
 )
 """
+# Items that carry a spoken trap are no data: a release has nothing of them.
+NO_TRAP = "NOT jsonb_exists(v.extra, 'trap')"
 
-_KIND = """
-CASE t.kind WHEN 1 THEN 'regular' WHEN 2 THEN 'training' WHEN 3 THEN 'gold' WHEN 4 THEN 'trap' ELSE 'repeat' END
+KIND = """
+CASE t.kind WHEN 1 THEN 'regular' WHEN 2 THEN 'training' WHEN 3 THEN 'gold' WHEN 4 THEN 'trap' WHEN 5 THEN 'repeat'
+     ELSE 'identical' END
 """
-_ORIGIN = "CASE j.origin WHEN 1 THEN 'rated' WHEN 2 THEN 'imported' WHEN 3 THEN 'simulated' ELSE 'expert' END"
-_PRESENTATION = """
+ORIGIN = "CASE j.origin WHEN 1 THEN 'rated' WHEN 2 THEN 'imported' WHEN 3 THEN 'simulated' ELSE 'expert' END"
+PRESENTATION = """
 CASE WHEN cardinality(j.presentation) > 0 THEN chr(31) || array_to_string(j.presentation, chr(31)) ELSE '' END
 """
 
+# Of an answer: the candidate it is about, by its place in the task; and what was chosen, also as the rater saw it.
+SLOT = (
+    "coalesce(array_position(shown.ids, a.candidate_id) - 1, CASE cardinality(shown.ids) WHEN 1 THEN 0 END)"
+)
+SLOT_SYSTEM = """
+shown.names[coalesce(array_position(shown.ids, a.candidate_id), CASE cardinality(shown.ids) WHEN 1 THEN 1 END)]
+"""
+CHOICE = "CASE a.choice WHEN 3 THEN 'tie' WHEN 4 THEN 'both_bad' ELSE shown.names[a.choice] END"
+CHOICE_SLOT = "CASE WHEN a.choice < 3 THEN a.choice - 1 END"
+CHOICE_SHOWN = """
+CASE WHEN a.choice = 3 THEN 'tie' WHEN a.choice = 4 THEN 'both_bad'
+     WHEN cardinality(j.presentation) > 0
+     THEN CASE WHEN j.presentation[1] = a.choice - 1 THEN 'A' WHEN a.choice IS NOT NULL THEN 'B' END END
+"""
+OPTION = "CASE q.kind WHEN 'choice' THEN q.options[a.value::int] END"
 _OPTIONS = """
 CASE WHEN cardinality(a.selected) > 0
      THEN (SELECT chr(31) || string_agg(q.options[n], chr(31) ORDER BY n) FROM unnest(a.selected) AS n) ELSE '' END
 """
 
-JUDGMENTS = f"""
-WITH {_JUDGMENTS_IN_SNAPSHOT}, shown AS (
+# The candidates of each task by slot.
+SHOWN = """
+shown AS (
     SELECT tc.task_id, array_agg(s.name ORDER BY tc.slot) AS names, array_agg(tc.candidate_id ORDER BY tc.slot) AS ids,
            chr(31) || string_agg(s.name, chr(31) ORDER BY tc.slot) AS systems,
-           chr(31) || string_agg(c.take::text, chr(31) ORDER BY tc.slot) AS takes
+           chr(31) || string_agg(c.take::text, chr(31) ORDER BY tc.slot) AS takes,
+           chr(31) || string_agg(s.role, chr(31) ORDER BY tc.slot) AS roles
     FROM annotation_taskcandidate tc
     JOIN annotation_task t ON t.id = tc.task_id
     JOIN annotation_candidate c ON c.id = tc.candidate_id
     JOIN annotation_system s ON s.id = c.system_id
     WHERE t.study_id = %(study)s GROUP BY tc.task_id
 )
+"""
+
+JUDGMENTS = f"""
+WITH {_JUDGMENTS_IN_SNAPSHOT}, {SHOWN}
 SELECT coalesce(j.other_name, j.client_id),
-       i.external_id, v.number, t.external_id, {_KIND}, shown.systems, shown.takes, {_PRESENTATION},
-       CASE WHEN j.anonymous THEN NULL ELSE r.pseudonym END, {_ORIGIN}, j.revision, j.stands, j.out, j.why, j.surplus,
+       i.external_id, v.number, t.external_id, {KIND}, shown.systems, shown.takes, {PRESENTATION},
+       CASE WHEN j.anonymous THEN NULL ELSE r.pseudonym END, {ORIGIN}, j.revision, j.stands, j.out, j.why, j.surplus,
        j.stands AND NOT j.out AND j.origin <> 4, p.number,
        q.key, q.kind,
-       coalesce(array_position(shown.ids, a.candidate_id) - 1, CASE cardinality(shown.ids) WHEN 1 THEN 0 END) AS slot,
-       shown.names[coalesce(array_position(shown.ids, a.candidate_id), CASE cardinality(shown.ids) WHEN 1 THEN 1 END)],
-       CASE a.choice WHEN 3 THEN 'tie' WHEN 4 THEN 'both_bad' ELSE shown.names[a.choice] END,
-       CASE WHEN a.choice < 3 THEN a.choice - 1 END,
-       CASE WHEN a.choice = 3 THEN 'tie' WHEN a.choice = 4 THEN 'both_bad'
-            WHEN cardinality(j.presentation) > 0
-            THEN CASE WHEN j.presentation[1] = a.choice - 1 THEN 'A' WHEN a.choice IS NOT NULL THEN 'B' END END,
-       a.value, CASE q.kind WHEN 'choice' THEN q.options[a.value::int] END, {_OPTIONS},
+       {SLOT} AS slot, {SLOT_SYSTEM}, {CHOICE}, {CHOICE_SLOT}, {CHOICE_SHOWN}, a.value, {OPTION}, {_OPTIONS},
        a.confidence, CASE WHEN j.anonymous THEN NULL ELSE nullif(a.text, '') END,
        CASE WHEN j.anonymous THEN NULL ELSE a.events END,
        CASE WHEN cardinality(j.codes) > 0 THEN chr(31) || array_to_string(j.codes, chr(31)) ELSE '' END,
@@ -135,7 +154,7 @@ SELECT r.pseudonym, r.origin, coalesce(counts.n, 0), coalesce(counts.counted, 0)
 FROM annotation_rater r
 LEFT JOIN counts ON counts.rater_id = r.id
 LEFT JOIN checked ON checked.rater_id = r.id
-WHERE r.study_id = %(study)s AND (counts.n > 0 OR checked.n > 0)
+WHERE r.study_id = %(study)s AND (counts.n > 0 OR %(with_excluded)s AND checked.n > 0)
       AND NOT EXISTS (SELECT FROM gone WHERE gone.rater_id = r.id)
 ORDER BY r.pseudonym COLLATE "C"
 """
@@ -147,6 +166,18 @@ SELECT r.pseudonym, c.kind, c.state = 'passed', c.n_correct, jsonb_array_length(
 FROM annotation_listeningcheck c JOIN annotation_rater r ON r.id = c.rater_id
 WHERE c.id = ANY(%(checks)s::uuid[]) AND NOT EXISTS (SELECT FROM gone WHERE gone.rater_id = r.id)
 ORDER BY r.pseudonym COLLATE "C", c.finished_at, c.id
+"""
+
+SKIPS = f"""
+WITH {_WITHDRAWN_RATERS}
+SELECT i.external_id, v.number, t.external_id, r.pseudonym, a.skip_reason, a.skip_comment, p.number,
+       a.leased_at AT TIME ZONE 'UTC', a.closed_at AT TIME ZONE 'UTC'
+FROM annotation_assignment a JOIN annotation_rater r ON r.id = a.rater_id JOIN annotation_task t ON t.id = a.task_id
+JOIN annotation_itemversion v ON v.id = t.item_version_id JOIN annotation_item i ON i.id = v.item_id
+JOIN annotation_protocolversion p ON p.id = a.protocol_version_id
+WHERE r.study_id = %(study)s AND a.state = {Assignment.State.SKIPPED:d}
+      AND NOT EXISTS (SELECT FROM gone WHERE gone.rater_id = r.id)
+ORDER BY r.pseudonym COLLATE "C", a.closed_at, a.id
 """
 
 # Judgments by what became of them; then raters who have withdrawn, by mode.
@@ -195,7 +226,7 @@ WITH {_ITEM_EVENTS}, versions AS (
            CASE WHEN taken_out.withdrawn THEN 'withdrawn' ELSE 'active' END AS state
     FROM annotation_itemversion v JOIN annotation_item i ON i.id = v.item_id
     LEFT JOIN taken_out ON taken_out.subject = 'item ' || i.id
-    WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s
+    WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s AND {NO_TRAP}
 ), newest AS (
     SELECT item_id, max(number) AS number FROM versions WHERE NOT taken_back GROUP BY item_id
 )
@@ -220,7 +251,7 @@ JOIN annotation_system s ON s.id = c.system_id
 LEFT JOIN annotation_candidate origin ON origin.id = c.carried_from_id
 LEFT JOIN annotation_itemversion before ON before.id = origin.item_version_id
 LEFT JOIN annotation_clip own ON own.id = c.clip_id
-WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s AND c.id <= %(candidates)s
+WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s AND c.id <= %(candidates)s AND {NO_TRAP}
 ORDER BY c.id
 """
 
@@ -233,7 +264,7 @@ FROM annotation_itemversion v
 JOIN annotation_item i ON i.id = v.item_id
 LEFT JOIN annotation_candidate c ON c.item_version_id = v.id AND c.id <= %(candidates)s
 JOIN annotation_clip k ON k.id IN (v.clip_id, v.reference_clip_id, c.clip_id)
-WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s
+WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s AND {NO_TRAP}
 ORDER BY path, k.id
 """
 
@@ -330,6 +361,13 @@ def _extra_without_paths(value: str) -> str:
     return json.dumps(extra_without_paths(extra), ensure_ascii=False) if "written" in extra else value
 
 
+# A number that PostgreSQL writes as it came, and `json` as the shortest that means the same.
+FRACTION = r"\d\.\d"
+# All other cells would stay as they are.
+WITHOUT_PATHS = CellChange(rf"{FRACTION}|[/\\]", _without_paths)
+EXTRA_WITHOUT_PATHS = CellChange('"written"', _extra_without_paths)
+
+
 @dataclass(frozen=True)
 class ReleaseTable:
     """One table. `key` tells its rows apart in every release; `changing` are the columns by which two releases can
@@ -340,7 +378,7 @@ class ReleaseTable:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     changing: tuple[str, ...] = ()
-    changes: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    changes: Changes = field(default_factory=dict)
 
 
 def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
@@ -365,7 +403,7 @@ RELEASE_TABLES: dict[str, ReleaseTable] = {
             ("item", "text", "what was judged"),
             ("item_version", "int", "in which version"),
             ("task", "text", "the item with the candidates shown"),
-            ("task_kind", "word", "regular, training, gold, trap or repeat"),
+            ("task_kind", "word", "always regular: answers to checks are in no release"),
             ("systems", "texts", "who made each candidate, in the task's own order"),
             ("takes", "ints", "which output of that system"),
             (
@@ -465,7 +503,7 @@ RELEASE_TABLES: dict[str, ReleaseTable] = {
             *_clip("audio", "the item's own clip"),
         ),
         ("item", "version"),
-        changes={"extra": _extra_without_paths},
+        changes={"extra": EXTRA_WITHOUT_PATHS},
     ),
     "candidates": ReleaseTable(
         "a row per output of a system for a version of an item",
@@ -482,7 +520,7 @@ RELEASE_TABLES: dict[str, ReleaseTable] = {
             *_clip("audio", "the clip"),
         ),
         ("item", "item_version", "system", "take"),
-        changes={"provenance": _without_paths},
+        changes={"provenance": WITHOUT_PATHS},
     ),
     "raters": ReleaseTable(
         "a row per rater who has a name and said something or finished a listening check",
@@ -522,7 +560,7 @@ RELEASE_TABLES: dict[str, ReleaseTable] = {
             ("corrected_at", "moment", "when"),
         ),
         ("item", "version_after", "field"),
-        changes={"draft_provenance": _without_paths},
+        changes={"draft_provenance": WITHOUT_PATHS},
     ),
     "cases": ReleaseTable(
         "a row per version of an item that came before the experts",
@@ -558,5 +596,25 @@ RELEASE_TABLES: dict[str, ReleaseTable] = {
             ("finished_at", "moment", "when it was finished"),
         ),
         ("rater", "check", "finished_at"),
+    ),
+}
+# No snapshot knows when a lease was skipped, so a release, which can be rebuilt, has none; an export of now has them.
+EXPORT_TABLES: dict[str, ReleaseTable] = {
+    **RELEASE_TABLES,
+    "skips": ReleaseTable(
+        "a row per task that a rater skipped",
+        SKIPS,
+        _columns(
+            ("item", "text", "as in items"),
+            ("item_version", "int", "as in items"),
+            ("task", "text", "as in judgments"),
+            ("rater", "word", "as in raters"),
+            ("reason", "word", "why, by the protocol's key"),
+            ("comment", "text", "why, in the rater's words"),
+            ("protocol_version", "int", "as in judgments"),
+            ("leased_at", "moment", "when the task was handed out"),
+            ("skipped_at", "moment", "when it was skipped"),
+        ),
+        ("rater", "task"),
     ),
 }

@@ -26,6 +26,7 @@ from annotation.jobs import jobs
 from annotation.jobs.heartbeat import Heartbeat
 from annotation.jobs.jobs import RunningJob
 from annotation.models import Answer, Job, Judgment, ListeningCheck, Rater, RaterWithdrawal, Study, User
+from annotation.onboarding.consent import latest_decision
 from annotation.raters import withdrawal
 from annotation.studies import audit
 
@@ -191,6 +192,7 @@ def withdrawal_certificate(rater: Rater) -> dict[str, Any]:
         "mode": withdrawal.mode,
         "in_force_since": utc_text(withdrawal.withdrawn_at),
         "note": withdrawal.note,
+        "consent": _consent_before(rater),
         "left_the_figures": {
             "judgments": Judgment.objects.filter(rater=rater).count(),
             "answers": Answer.objects.filter(judgment__rater=rater).count(),
@@ -201,6 +203,18 @@ def withdrawal_certificate(rater: Rater) -> dict[str, Any]:
     }
     text = json.dumps(certificate, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return {**certificate, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _consent_before(rater: Rater) -> dict[str, Any] | None:
+    """What the rater had decided about which version of the consent text; None in a study that asked for none."""
+    decision = latest_decision(rater)
+    if decision is None:
+        return None
+    return {
+        "version": decision.version.number,
+        "accepted": decision.accepted,
+        "decided_at": utc_text(decision.decided_at),
+    }
 
 
 def is_withdrawal_complete(rater: Rater) -> bool:

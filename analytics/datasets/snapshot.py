@@ -105,7 +105,8 @@ AUDIO_CHOICES = ("", "canonical", "original")
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """`license` is a name that Hugging Face knows; `language` are codes."""
+    """`license` is a name that Hugging Face knows; `language` are codes. `excluded`: whether judgments that somebody
+    excluded are in it, marked, or left out."""
 
     audio: str = ""
     note: str = ""
@@ -113,6 +114,7 @@ class ReleaseOptions:
     language: tuple[str, ...] = ()
     creator: str = ""
     url: str = ""
+    excluded: bool = True
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> ReleaseOptions:

@@ -10,8 +10,8 @@ from django.db import connection
 from analytics.data.postgres import consistent_snapshot, fetch_rows
 from analytics.datasets import columnar, release_manifest, release_tables, snapshot
 from analytics.datasets.columnar import OnRows
-from analytics.datasets.records import TEXT_VERSIONS
-from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
+from analytics.datasets.judged_tasks import TEXT_VERSIONS
+from analytics.datasets.release_tables import EXPORT_TABLES, RELEASE_TABLES, ReleaseTable
 from analytics.datasets.snapshot import StudySnapshot
 from analytics.datasets.storage import (
     DamagedClipError,
@@ -42,7 +42,11 @@ def write_release(
 
 
 def _fill(folder: Path, cut: StudySnapshot, study: Study, on_rows: OnRows) -> dict[str, Any]:
-    params = {**cut.horizon.params(study), "audio": cut.wishes.audio}
+    params = {
+        **cut.horizon.params(study),
+        "audio": cut.wishes.audio,
+        "with_excluded": cut.wishes.excluded,
+    }
     files: dict[str, WrittenFile] = {}
     with consistent_snapshot():
         for name, config in RELEASE_TABLES.items():
@@ -112,10 +116,10 @@ def write_export_tables(
 
     `on_progress` hears how many rows are written so far. Memory: that of a release.
     """
-    params = {**snapshot.visible_bounds(study).params(study), "audio": ""}
+    params = {**snapshot.visible_bounds(study).params(study), "audio": "", "with_excluded": True}
     progress = ProgressCounter(on_progress)
     files: dict[str, WrittenFile] = {}
-    for name, config in RELEASE_TABLES.items():
+    for name, config in EXPORT_TABLES.items():
         path = folder / f"{name}.parquet"
         select = _of_texts(study, name, config, texts)
         written = columnar.write_table(

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -101,6 +102,11 @@ class ReadableAnswer:
         return bool(self.picks or self.ranked) or self.kind == "choices"
 
     @property
+    def sentence_of_candidate(self) -> str:
+        """Without the question and the candidate: "5 (Clear)"."""
+        return f"{self.text} ({self.confidence_title} {self.confidence})" if self.confidence else self.text
+
+    @property
     def sentence(self) -> str:
         """In one line: "Which is better music? A = Aria-1. How large is the difference? 4 of 5 (Large)"."""
         about = f" ({self.of.title})" if self.of else ""
@@ -109,6 +115,20 @@ class ReadableAnswer:
             f"{self.title}{about} {answer}" if self.title.endswith("?") else f"{self.title}{about}: {answer}"
         )
         return f"{line}. {self.confidence_title} {self.confidence}" if self.confidence else line
+
+
+def answer_lines(answers: Sequence[ReadableAnswer]) -> list[str]:
+    """A line per question: of one that is asked of each candidate, all of its answers in one."""
+    lines: list[str] = []
+    for _key, group in groupby(answers, key=lambda answer: answer.key):
+        same = list(group)
+        if len(same) == 1 or any(answer.of is None for answer in same):
+            lines += [answer.sentence for answer in same]
+            continue
+        parts = [f"{answer.of.title}: {answer.sentence_of_candidate}" for answer in same if answer.of]
+        colon = "" if same[0].title.endswith("?") else ":"
+        lines.append(f"{same[0].title}{colon} {'; '.join(parts)}")
+    return lines
 
 
 @dataclass(frozen=True)

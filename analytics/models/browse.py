@@ -11,20 +11,22 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce
 
 from annotation.models.job import SweepMark
 
 # An unknown value sorts before every known one.
 UNKNOWN = -1.0
+# Of tasks that are not regular.
+OTHER_KINDS = [2, 3, 4, 5]
 
 
 class Summary(models.Model):
     """What raters have done to a task, or to the tasks of an item. Counts are of judgments that count, unless they say
     otherwise.
 
-    disagreement: of the question on which raters differ most, from 0 (all agree) to 1. gap: between what the study's
+    disagreement: `analytics.data.disagreement`, from 0 (all agree) to 1. gap: between what the study's
     scorer predicts and what people answered, from 0 to 1. Null where nothing can be compared.
     """
 
@@ -50,8 +52,13 @@ class Summary(models.Model):
         abstract = True
 
 
-def _sorted_by(prefix: str, key: str) -> list[models.Index]:
-    """What the tables can be sorted by is in the order of an index."""
+def _indexes(prefix: str, key: str) -> list[models.Index]:
+    """What the tables can be sorted by is in the order of an index; what a filter lets through and most rows are not is
+    in one of its own, in the order of the table; and rare values of the others are found by theirs."""
+
+    def rows_that(name: str, condition: Q, *fields: str) -> models.Index:
+        return models.Index(fields=["study_id", *fields, key], name=f"{prefix}_{name}", condition=condition)
+
     return [
         models.Index(fields=["study_id", key], name=f"{prefix}_study_keyset"),
         models.Index(fields=["study_id", "name", key], name=f"{prefix}_by_name"),
@@ -60,6 +67,17 @@ def _sorted_by(prefix: str, key: str) -> list[models.Index]:
             F("study_id"), Coalesce("disagreement", Value(UNKNOWN)), F(key), name=f"{prefix}_by_disagreement"
         ),
         models.Index(F("study_id"), Coalesce("gap", Value(UNKNOWN)), F(key), name=f"{prefix}_by_gap"),
+        models.Index(fields=["study_id", "mean", key], name=f"{prefix}_by_mean"),
+        models.Index(fields=["study_id", "last_judged_at", key], name=f"{prefix}_by_last_judged"),
+        rows_that("flagged", Q(flagged=True)),
+        rows_that("excluded", Q(n_excluded__gt=0)),
+        rows_that("skipped", Q(n_skips__gt=0)),
+        rows_that("commented", Q(n_comments__gt=0)),
+        rows_that("untouched", Q(n_judgments=0)),
+        rows_that("begun", Q(n_judgments__gt=0, n_judgments__lt=F("n_wanted"))),
+        rows_that("complete", Q(n_judgments__gte=F("n_wanted"))),
+        rows_that("state", ~Q(state=1), "state"),
+        GinIndex(fields=["strata", "codes", "systems"], name=f"{prefix}_by_parts"),
     ]
 
 
@@ -72,8 +90,11 @@ class TaskSummary(Summary):
 
     class Meta:
         indexes = [
-            *_sorted_by("task_summary", "task_id"),
+            *_indexes("task_summary", "task_id"),
             models.Index(fields=["item_id"], name="task_summary_of_item"),
+            models.Index(
+                fields=["study_id", "kind", "task_id"], name="task_summary_kind", condition=~Q(kind=1)
+            ),
         ]
 
 
@@ -85,7 +106,14 @@ class ItemSummary(Summary):
     kinds = ArrayField(models.PositiveSmallIntegerField(), default=list)
 
     class Meta:
-        indexes = _sorted_by("item_summary", "item_id")
+        indexes = [
+            *_indexes("item_summary", "item_id"),
+            models.Index(
+                fields=["study_id", "item_id"],
+                name="item_summary_kinds",
+                condition=Q(kinds__overlap=OTHER_KINDS),
+            ),
+        ]
 
 
 class ItemText(models.Model):

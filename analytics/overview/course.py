@@ -5,18 +5,19 @@ Each takes a scan, so they are computed in the background with the other figures
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
-from analytics.data.counted_judgments import COUNTED_ANSWERS_SQL
+from analytics.browse import summaries
+from analytics.data.disagreement import ComparedQuestions, UnitDisagreement
 from analytics.data.postgres import fetch_rows
-from analytics.data.questions import MeasuredQuestion
 from analytics.judgments.skips import skips_by_reason
-from annotation.models import Answer, Judgment, Study
+from analytics.models.browse import UNKNOWN
+from annotation.models import Item, Judgment, Study, Task
 from annotation.rating import counted
 
 # The pace is that of so many days: older judgments predict the next week poorly.
@@ -40,30 +41,22 @@ SELECT count(*), min(j.submitted_at) FROM annotation_judgment j
 WHERE j.study_id = %(study)s AND {counted.COUNTED} AND j.origin <> {Judgment.Origin.IMPORTED:d}
   AND j.submitted_at > %(since)s
 """
-# How far the answers to one unit lie apart, from 0 to 1: twice the share outside the majority, or the standard
-# deviation in halves of the scale (which no answers can exceed).
-_DISPUTED = f"""
-WITH unit AS (
-    SELECT a.task_id, a.candidate_id, count(*) AS n, {{spread}} AS spread
-    {COUNTED_ANSWERS_SQL} AND {{value}} IS NOT NULL
-    GROUP BY a.task_id, a.candidate_id HAVING count(*) >= 2
-)
-SELECT v.item_id, i.external_id, t.id, s.name, unit.n, unit.spread
-FROM (SELECT * FROM unit WHERE spread > 0 ORDER BY spread DESC, n DESC, task_id LIMIT {4 * MOST_DISPUTED}) unit
-JOIN annotation_task t ON t.id = unit.task_id
-JOIN annotation_itemversion v ON v.id = t.item_version_id
-JOIN annotation_item i ON i.id = v.item_id
-LEFT JOIN annotation_candidate c ON c.id = unit.candidate_id
-LEFT JOIN annotation_system s ON s.id = c.system_id
-ORDER BY unit.spread DESC, unit.n DESC, t.id
+# In the order of the table of tasks (`analytics.browse.summaries`), and of the regular ones only.
+_DISPUTED_TASKS = f"""
+SELECT s.task_id, s.item_id, s.disagreement FROM analytics_tasksummary s
+WHERE s.study_id = %(study)s AND s.kind = {Task.Kind.REGULAR:d} AND coalesce(s.disagreement, {UNKNOWN}) > 0
+ORDER BY coalesce(s.disagreement, {UNKNOWN}) DESC, s.task_id DESC LIMIT {4 * MOST_DISPUTED}
 """
-_VOTES = ", ".join(f"count(*) FILTER (WHERE a.choice = {choice})" for choice in Answer.Choice.values)
-_SHARE_OUTSIDE_MAJORITY = f"least(1, 2 - 2 * greatest({_VOTES})::float8 / count(*))"
+_CANDIDATE_SYSTEMS = """
+SELECT c.id, s.name FROM annotation_candidate c JOIN annotation_system s ON s.id = c.system_id
+WHERE c.id = ANY(%(candidates)s)
+"""
 
 
 @dataclass(frozen=True)
 class Disputed:
-    """A task (or one candidate of it, `system`) whose answers to one question lie far apart."""
+    """A task on which raters differ; `spread`: how far (`analytics.data.disagreement`). They do so most in `question`
+    (about one candidate of it, `system`), which `n` of them answered."""
 
     question: str
     item_id: int
@@ -101,19 +94,17 @@ class Course:
         return n_missing / self.per_day if self.per_day and n_missing > 0 else None
 
 
-def course_json(study: Study, questions: Sequence[MeasuredQuestion]) -> dict[str, Any]:
+def course_json(study: Study) -> dict[str, Any]:
     """As it is stored; `course_from_json` reads it."""
     now = timezone.now()
     bucket, points = _curve(study)
     recent, days = _pace(study, now)
-    disputed = [one for question in questions for one in _disputed(question)]
-    disputed.sort(key=lambda one: (-one.spread, -one.n, one.task_id))
     return {
         "bucket": bucket,
         "points": [[at.isoformat(), n] for at, n in points],
         "recent": recent,
         "days": days,
-        "disputed": [vars(one) for one in _once_per_item(disputed)],
+        "disputed": [vars(one) for one in most_disputed(study)],
         "skips": [list(row) for row in skips_by_reason(study)],
     }
 
@@ -148,23 +139,24 @@ def _pace(study: Study, now: datetime) -> tuple[int, float]:
     return n, max(0.25, (now - first).total_seconds() / 86400)
 
 
-def _disputed(question: MeasuredQuestion) -> list[Disputed]:
-    if question.is_preference:
-        column, spread = "choice", _SHARE_OUTSIDE_MAJORITY
-    elif question.width:
-        column, spread = "value", f"2 * stddev_pop(a.value) / {float(question.width)!r}"
-    else:
-        return []
-    sql = _DISPUTED.format(spread=spread, value=f"a.{column}")
-    rows = fetch_rows(sql, questions=list(question.ids), study=question.study_id)
+def most_disputed(study: Study) -> list[Disputed]:
+    """The items on which raters differ most, each by the task and the question where they do."""
+    summaries.freshen(study)
+    by_item: dict[int, tuple[int, float]] = {}
+    for task, item, disagreement in fetch_rows(_DISPUTED_TASKS, study=study.pk):
+        by_item.setdefault(item, (task, disagreement))
+    chosen = [(task, item, value) for item, (task, value) in by_item.items()][:MOST_DISPUTED]
+    units: dict[int, UnitDisagreement] = {}
+    for unit in ComparedQuestions(study).units([task for task, _item, _value in chosen]):
+        if unit.task not in units or unit.disagreement > units[unit.task].disagreement:
+            units[unit.task] = unit
+    candidates = [unit.candidate for unit in units.values()]
+    systems = dict(fetch_rows(_CANDIDATE_SYSTEMS, candidates=candidates))
+    names = Item.objects.in_bulk([item for _task, item, _value in chosen])
     return [
-        Disputed(question.key, item_id, item, task_id, system, n, round(float(far), 4))
-        for item_id, item, task_id, system, n, far in rows
-    ]
-
-
-def _once_per_item(disputed: Iterable[Disputed]) -> list[Disputed]:
-    first: dict[int, Disputed] = {}
-    for one in disputed:
-        first.setdefault(one.item_id, one)
-    return list(first.values())[:MOST_DISPUTED]
+        Disputed(
+            units[task].question, item, names[item].external_id, task, systems.get(units[task].candidate),
+            units[task].n, value,
+        )
+        for task, item, value in chosen if task in units
+    ]  # fmt: skip

@@ -205,7 +205,7 @@ def scan_study(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
         "codes": list(value_counts.code_counts(study).items()),
         "judgments_wanted": value_counts.judgments_wanted(study),
         "stopping": None if stopped is None else asdict(stopped),
-        "course": course_json(study, measured),
+        "course": course_json(study),
         **known_answer_trials.trials_json(study),
     }
     return agreement, overview

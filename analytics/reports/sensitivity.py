@@ -66,7 +66,7 @@ def sensitivity(study: Study, scorer: Scorer, *, resampling: Resampling = RESAMP
     templates are furthest apart, and which says least and most. humans: one statistic of one question by template
     (lcc, srcc, ktau against the mean rating; accuracy against the majority's preference), and its spread over them.
     """
-    loaded = _templates_only(scores.load_scores(study, scorer))
+    loaded = _templates_only(scores.load_scores(study, scorer), scorer.config.get("templates") or {})
     spreads = _spreads(loaded.values)
     return {
         "scorer": scorer.key,
@@ -80,8 +80,14 @@ def sensitivity(study: Study, scorer: Scorer, *, resampling: Resampling = RESAMP
     }
 
 
-def _templates_only(loaded: Scores) -> Scores:
-    counted = [n for n, name in enumerate(loaded.outputs) if name not in (ENSEMBLE_MEAN, ENSEMBLE_SPREAD)]
+def _templates_only(loaded: Scores, templates: Mapping[str, str]) -> Scores:
+    """The outputs of single templates, without what a scorer makes of several."""
+    of_several = (ENSEMBLE_MEAN, ENSEMBLE_SPREAD)
+    counted = [
+        n
+        for n, name in enumerate(loaded.outputs)
+        if (name in templates if templates else name not in of_several)
+    ]
     outputs = tuple(loaded.outputs[n] for n in counted)
     return Scores(loaded.candidates, loaded.others, loaded.items, outputs, loaded.values[:, counted])
 

@@ -30,6 +30,7 @@ from analytics.reports.sections.material import Interval, ReportData, ReportSett
 from analytics.reports.sections.methods import interval_words, methods_section, references_section
 from analytics.reports.sections.models import models_section
 from analytics.reports.sections.preferences import preferences_section
+from analytics.reports.sections.rater_models import rater_models_section
 from analytics.reports.sections.raters import raters_section
 from analytics.reports.sections.ratings import ratings_section
 from analytics.reports.sections.summary import summary_section, without_empty_blocks
@@ -53,6 +54,7 @@ _SECTIONS: tuple[tuple[Promise, Callable[[ReportData], Section | None]], ...] = 
     (gettext_lazy("Rankings"), rankings_section),
     (gettext_lazy("Events and texts"), open_answers_section),
     (gettext_lazy("Raters"), raters_section),
+    (gettext_lazy("Models of raters"), rater_models_section),
     (gettext_lazy("Scores shown to raters"), hints_section),
     (gettext_lazy("Models against people"), models_section),
     (gettext_lazy("Length of answers"), length_section),

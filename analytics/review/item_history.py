@@ -38,12 +38,12 @@ MOST_VOTES = 400
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """`said` is a choice by name (`first`, `second`, `tie`, `both_bad`), a number, a text, or what is stored of
+    """`answer` is a choice by name (`first`, `second`, `tie`, `both_bad`), a number, a text, or what is stored of
     several options or moments; `system` is the one that
     a rating is about or that a preference is for."""
 
     question: str
-    said: Any
+    answer: Any
     confidence: float | None
     system: str
 

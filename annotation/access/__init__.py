@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from django.db import connection
 from django.db.models import Model, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from annotation.checks.rules import Injection, injection_in, progress
 from annotation.errors import Conflict, NotAllowed, NotFound
 from annotation.models import (
     Assignment,
@@ -21,9 +23,13 @@ from annotation.models import (
     Item,
     ItemVersion,
     Job,
+    Judgment,
     ListeningCheck,
     Membership,
+    PanelLink,
+    Place,
     Rater,
+    RaterAction,
     ReviewCase,
     Study,
     Task,
@@ -31,6 +37,8 @@ from annotation.models import (
     User,
     Webhook,
     WebhookDelivery,
+    Workspace,
+    WorkspaceMembership,
 )
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 from annotation.rating.rules.ordering import Ordering
@@ -52,7 +60,9 @@ class RaterAtWork:
     rater_id: int
     rater_state: str
     cursor: float
-    n_judgments: int
+    # What they have answered, hidden checks among it, and how many tasks were handed out to them.
+    n_done: int
+    n_drawn: int
     study_id: int
     study_state: str
     seed: int
@@ -61,14 +71,30 @@ class RaterAtWork:
     protocol_version_id: int
     # Their live leases, oldest first, as of the moment the row was asked for.
     open_leases: list[uuid.UUID]
+    # Of a panel's participant: the tasks answered in their batch, and its size; None where nothing ends it.
+    batch_answered: int
+    batch_size: int | None
     # Whether the study wants listening checks.
     requires_checks: bool
+    # Whether steps of the path before the rating (`onboarding.path`) may be left, or due again.
+    owes_steps: bool
     # Where the study shows what a model says: the share of assignments that it is kept from. Nothing is shown to
     # simulated raters.
     hints_withheld: float | None
+    # Where the study has hidden checks: how they come.
+    injection: Injection | None
+    # Strata, as JSON, of which their batch has as many tasks as its link allows; None where it allows any number.
+    full_strata: list[str] | None
     # Where the study orders tasks by a policy: its version in force.
     policy_id: int | None
     ordering: Ordering | None
+
+    @property
+    def progress(self) -> dict[str, int]:
+        """As the rater sees it: of the batch, where there is one."""
+        if self.batch_size is not None:
+            return {"done": self.batch_answered, "tasks": self.batch_size}
+        return progress(self.injection, done=self.n_done, n_regular=self.n_tasks)
 
 
 @dataclass(frozen=True)
@@ -86,6 +112,16 @@ class HeldAssignment:
     study_id: int
     # Nobody plays anything to a simulated rater.
     simulated: bool = False
+    # A walk of somebody who runs the study, on the way of a panel's participants.
+    is_test: bool = False
+    kind: int = Task.Kind.REGULAR
+    # What the task expects, as `checks.outcomes` reads it; of a regular task nothing.
+    expected: str | None = None
+
+    @property
+    def counts_nowhere(self) -> bool:
+        """A test's answers are surplus, but for training tasks, which never count and whose outcome leads on."""
+        return self.is_test and self.kind != Task.Kind.TRAINING
 
 
 @dataclass(frozen=True)
@@ -179,6 +215,116 @@ def administers(user: User, study: Study) -> bool:
     return Membership.objects.filter(study=study, user_id=user.pk, role=Role.ADMIN).exists()
 
 
+# ── Workspaces ───────────────────────────────────────────────────────────────
+#
+# Everything above asks a study's memberships alone, the two hot requests included. A role in a workspace is a
+# membership in each of its studies (`Membership.by_workspace`), which `annotation.studies.members.inherit_role` keeps
+# as follows.
+
+
+def role_by_workspace(study: Study, user: User, *, held: str = "") -> str | None:
+    """The role that the workspace of a study gives somebody to whom the study itself gives none. `held`: the one they
+    have by it so far.
+
+    Whoever has judged here is not let see the results by a workspace: they keep the role they held, or have none. Only
+    an admin of the study makes a rater of it a researcher.
+    """
+    roles = WorkspaceMembership.objects.filter(workspace__studies=study, user=user)
+    role = roles.values_list("role", flat=True).first()
+    if role not in MANAGING_ROLES or held in MANAGING_ROLES:
+        return role
+    if Judgment.objects.filter(study=study, rater__user=user).exists():
+        return held or None
+    return role
+
+
+@dataclass(frozen=True)
+class WorkspaceAccess:
+    """A workspace as one account may use it."""
+
+    workspace: Workspace
+    role: str
+
+    @property
+    def administers(self) -> bool:
+        return self.role == Role.ADMIN
+
+
+def workspaces_of(user: User) -> QuerySet[Workspace]:
+    """The workspaces in which this account has a role, each with its `role` there; an operator's are all there are.
+    None for a token that is limited to studies."""
+    if user.only_studies is not None:
+        return Workspace.objects.none().annotate(role=Value(""))
+    if user.is_superuser:
+        return Workspace.objects.annotate(role=Value(Role.ADMIN.value))
+    own = WorkspaceMembership.objects.filter(user_id=user.pk, workspace=OuterRef("pk"))
+    roles = Workspace.objects.annotate(role=Subquery(own.values("role")))
+    return roles.filter(memberships__user_id=user.pk)
+
+
+def administered_workspaces(user: User) -> QuerySet[Workspace]:
+    """Those in which this account makes studies, and of which it moves them."""
+    workspaces: QuerySet[Any] = workspaces_of(user)
+    return workspaces.filter(role=Role.ADMIN)
+
+
+def may_create_studies(user: User) -> bool:
+    """Whether this account makes studies at all: anywhere, or as admin of a workspace in that one."""
+    return user.may_create_studies or administered_workspaces(user).exists()
+
+
+def workspace_of(user: User, slug: str) -> WorkspaceAccess:
+    """A workspace as its researchers and admins see it. Its raters hear 403: they know it exists."""
+    workspace: Any = _first_or_404(workspaces_of(user).filter(slug=slug))
+    if workspace.role not in MANAGING_ROLES:
+        raise NotAllowed("Only researchers and admins of this workspace can do this.")
+    return WorkspaceAccess(workspace, workspace.role)
+
+
+def administered_workspace(user: User, slug: str) -> Workspace:
+    own_access = workspace_of(user, slug)
+    if not own_access.administers:
+        raise NotAllowed("Only admins of this workspace can do this.")
+    return own_access.workspace
+
+
+def administers_workspace(user: User, workspace: Workspace) -> bool:
+    """Whether this account is an admin of a workspace."""
+    return administered_workspaces(user).filter(pk=workspace.pk).exists()
+
+
+def workspace_membership_of(user: User, slug: str) -> WorkspaceMembership:
+    """This account's own membership of a workspace, whatever the role."""
+    if user.only_studies is not None:
+        raise NotFound
+    return _first_or_404(
+        WorkspaceMembership.objects.select_related("workspace", "user").filter(
+            user_id=user.pk, workspace__slug=slug
+        )
+    )
+
+
+def workspace_member(user: User, slug: str, member_id: int) -> WorkspaceMembership:
+    """Somebody's membership of a workspace that this account is admin of."""
+    workspace = administered_workspace(user, slug)
+    return _first_or_404(
+        WorkspaceMembership.objects.select_related("workspace", "user").filter(
+            workspace=workspace, pk=member_id
+        )
+    )
+
+
+def workspace_invitation(user: User, workspace: str, invitation_id: int) -> Invitation:
+    """An invitation to a workspace that this account is admin of."""
+    administered = administered_workspace(user, workspace)
+    return _first_or_404(
+        Invitation.objects.select_related("workspace").filter(workspace=administered, pk=invitation_id)
+    )
+
+
+# ── Objects in no study's address ────────────────────────────────────────────
+
+
 def check_operator(user: User) -> None:
     """What is about the whole site is for its operators (superusers), and for no token that is limited to studies."""
     if not user.is_superuser or user.only_studies is not None:
@@ -191,6 +337,12 @@ def rater_by_pseudonym(user: User, slug: str, pseudonym: str) -> Rater:
     """A rater of a study that this account runs."""
     study = managed_study(user, slug)
     return _first_or_404(Rater.objects.select_related("study").filter(study=study, pseudonym=pseudonym))
+
+
+def rater_action_of(user: User, slug: str, pseudonym: str, action_id: int) -> RaterAction:
+    """What was done about a rater of a study that this account runs."""
+    rater = rater_by_pseudonym(user, slug, pseudonym)
+    return _first_or_404(RaterAction.objects.select_related("rater__study").filter(rater=rater, pk=action_id))
 
 
 def membership_of(user: User, slug: str, membership_id: int) -> Membership:
@@ -208,20 +360,40 @@ def invitation_of(user: User, slug: str, invitation_id: int) -> Invitation:
 
 
 # Written out, like the other statements of the two hot requests: building them anew took longer than running them.
-_RATER_AT_WORK = """
-SELECT r.id, r.state, r.cursor, r.n_judgments,
+RATER_COLUMNS = """
+       r.id, r.state, r.cursor, r.n_judgments + r.n_checks + r.n_surplus, r.n_drawn,
        s.id, s.state, s.seed, s.n_tasks, s.lease_minutes, s.protocol_version_id,
        ARRAY(SELECT a.id FROM annotation_assignment a
              WHERE a.rater_id = r.id AND a.state = 1 AND a.expires_at > now() ORDER BY a.leased_at),
+       r.n_answered - r.batch_from, r.batch_until - r.batch_from,
        coalesce(s.rules #> '{checks,require}' <> '[]', false),
+       coalesce((s.rules #>> '{onboarding,on}')::boolean, false) AND (r.origin <> 'simulated' OR s.rules ? 'simulation')
+           AND (r.cleared_until IS NULL OR now() >= greatest(r.cleared_until,
+                CASE WHEN s.rules #>> '{onboarding,gap}' <> '0' THEN
+                    r.last_judgment_at + (s.rules #>> '{onboarding,gap}')::int * interval '1 minute' END)),
        CASE WHEN s.rules #>> '{hints,scorer}' <> '' AND r.origin <> 'simulated'
             THEN (s.rules #>> '{hints,withheld}')::float8 END,
+       s.rules -> 'injection',
+       CASE WHEN r.stratum_quotas IS NOT NULL THEN ARRAY(
+            SELECT jsonb_build_object(q ->> 'field', q -> 'value')::text
+            FROM jsonb_array_elements(r.stratum_quotas -> 'quotas') AS q
+            WHERE (q ->> 'places')::int <= (
+                SELECT count(*) FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id AND t.kind = 1
+                JOIN annotation_itemversion v ON v.id = t.item_version_id JOIN annotation_item i ON i.id = v.item_id
+                WHERE a.rater_id = r.id AND a.state IN (1, 2)
+                  AND a.leased_at >= (r.stratum_quotas ->> 'since')::timestamptz
+                  AND i.strata @> jsonb_build_object(q ->> 'field', q -> 'value'))) END,
        p.id, p.settings
-FROM annotation_rater r
+"""
+RATER_ROWS = """
+annotation_rater r
 JOIN annotation_study s ON s.id = r.study_id
 JOIN annotation_membership m ON m.study_id = s.id AND m.user_id = r.user_id
-LEFT JOIN LATERAL (SELECT v.id, v.settings FROM annotation_orderingpolicy v
-                   WHERE v.study_id = s.id AND s.rules -> 'ordering' <> '{}' ORDER BY v.number DESC LIMIT 1) p ON true
+LEFT JOIN LATERAL (SELECT o.id, o.settings FROM annotation_orderingpolicy o
+                   WHERE o.study_id = s.id AND s.rules -> 'ordering' <> '{}' ORDER BY o.number DESC LIMIT 1) p ON true
+"""
+_RATER_AT_WORK = f"""
+SELECT {RATER_COLUMNS} FROM {RATER_ROWS}
 WHERE r.user_id = %s AND s.slug = %s AND m.role = ANY(%s)
 FOR NO KEY UPDATE OF r
 """
@@ -234,15 +406,38 @@ def rater_at_work(user: User, slug: str) -> RaterAtWork:
         row = cursor.fetchone()
     if row is None:
         _refuse_rating(user, slug)
-    check_token_study(user, row[4])
-    policy = None if row[-1] is None else Ordering(**json.loads(row[-1]))
-    return RaterAtWork(*(*row[:-1], policy))
+    rater = rater_of_row(row)
+    check_token_study(user, rater.study_id)
+    return rater
 
 
-_HELD_ASSIGNMENT = """
-SELECT a.id, a.state, a.presentation, a.leased_at, a.protocol_version_id, a.rater_id, t.id, t.state, t.study_id,
-       r.origin = 'simulated', s.archived_at IS NOT NULL OR s.deletion_due_at IS NOT NULL
-FROM annotation_assignment a
+def rater_of_row(row: Sequence[Any]) -> RaterAtWork:
+    """From a row of `RATER_COLUMNS`."""
+    *columns, injection, full_strata, policy_id, policy = row
+    columns.append(None if injection is None else injection_in(json.loads(injection)))
+    columns += [full_strata, policy_id]
+    columns.append(None if policy is None else Ordering(**json.loads(policy)))
+    return RaterAtWork(*columns)
+
+
+# What a check expects of its rater: of a repeat what they answered before, of the others the keys. Read with the
+# assignment, so that answering a check runs the statements of any other answer.
+_EXPECTED = """CASE WHEN t.kind = 5 THEN (
+    SELECT jsonb_agg(jsonb_build_array(q.key, c.slot, v.choice, v.value, v.selected))
+    FROM annotation_judgment j JOIN annotation_answer v ON v.judgment_id = j.id
+    JOIN annotation_question q ON q.id = v.question_id
+    LEFT JOIN annotation_taskcandidate c ON c.task_id = j.task_id AND c.candidate_id = v.candidate_id
+    WHERE j.task_id = t.repeats_id AND j.rater_id = a.rater_id AND j.effective)
+WHEN t.kind > 1 THEN (
+    SELECT jsonb_agg(jsonb_build_array(k.question_key, k.choice, k.value, k.tolerance))
+    FROM annotation_goldkey k WHERE k.task_id = t.id) END"""
+HELD_COLUMNS = f"""
+       a.id, a.state, a.presentation, a.leased_at, a.protocol_version_id, a.rater_id, t.id, t.state, t.study_id,
+       r.origin = 'simulated', r.origin = 'test', t.kind, {_EXPECTED},
+       s.archived_at IS NOT NULL OR s.deletion_due_at IS NOT NULL
+"""
+_HELD_ASSIGNMENT = f"""
+SELECT {HELD_COLUMNS} FROM annotation_assignment a
 JOIN annotation_rater r ON r.id = a.rater_id
 JOIN annotation_membership m ON m.study_id = r.study_id AND m.user_id = r.user_id
 JOIN annotation_task t ON t.id = a.task_id
@@ -383,6 +578,19 @@ def delivery_of(user: User, slug: str, webhook_id: int, delivery_id: int) -> Web
     delivery = _first_or_404(WebhookDelivery.objects.filter(webhook=webhook, pk=delivery_id))
     delivery.webhook = webhook
     return delivery
+
+
+def panel_link_of(user: User, slug: str, link_id: int) -> PanelLink:
+    """A panel link of a study that this account runs."""
+    study = managed_study(user, slug)
+    return _first_or_404(PanelLink.objects.select_related("study").filter(study=study, pk=link_id))
+
+
+def place_of(user: User, slug: str, place_id: int) -> Place:
+    """A batch of a panel's participant in a study that this account runs."""
+    study = managed_study(user, slug)
+    places = Place.objects.select_related("link__study", "participant__rater")
+    return _first_or_404(places.filter(link__study=study, pk=place_id))
 
 
 # ── Review cases ─────────────────────────────────────────────────────────────

@@ -91,6 +91,50 @@ def confirm_address(user: User, token: str) -> None:
     )
 
 
+# ── New accounts ─────────────────────────────────────────────────────────────
+
+_SIGN_UP_SALT = "concord.sign-up"
+SIGN_UPS_PER_CALLER = Rate(20, 3600)
+sign_up_requests = RateLimiter()
+
+
+def request_sign_up(
+    email: str,
+    *,
+    to: str,
+    join_token: str,
+    caller: str,
+    sign_up_link: Callable[[str], str],
+    sign_in_link: str,
+) -> None:
+    """Send a mail that goes on from here, to an address that somebody with an invitation gave: to create the account,
+    or to sign in where there is one. Only the mailbox says which, so an invitation is no way to find out."""
+    if sign_up_requests.take(caller, SIGN_UPS_PER_CALLER, now=time.monotonic()) > 0:
+        return
+    user = User.objects.filter(email=email).first()
+    if user is not None and not user.is_active:
+        return
+    if user is None:
+        link = sign_up_link(signing.dumps({"email": email, "join": join_token}, salt=_SIGN_UP_SALT))
+        outbox.post(email, lambda: messages.sign_up(to=to, link=link), kind=Mail.Kind.ADDRESS)
+    else:
+        outbox.post(
+            email,
+            lambda: messages.sign_up_with_account(to=to, link=sign_in_link),
+            kind=Mail.Kind.ADDRESS,
+            user=user,
+        )
+
+
+def address_of_sign_up(proof: str, *, join_token: str) -> str:
+    """The address to which the mail with this link went; empty for a link that is too old, or of another invitation."""
+    try:
+        requested = signing.loads(proof, salt=_SIGN_UP_SALT, max_age=_LINK_AGE)
+    except signing.BadSignature:
+        return ""
+    return str(requested["email"]) if requested["join"] == join_token else ""
+
+
 # ── Lost passwords ───────────────────────────────────────────────────────────
 
 # Requests for a new password: within an hour to one address, and from one place (counted in each server process).

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
@@ -85,21 +86,24 @@ def _limit_keys(request: HttpRequest | None, email: str) -> Iterator[tuple[str, 
 
 
 # Whose sessions this site lets go no further before a second factor is set up, by CONCORD_TWO_FACTOR.
-_REQUIRED_OF = {
+REQUIRED_OF = {
     "optional": "FALSE",
     "managers": (
         "(u.is_superuser OR u.is_staff OR u.may_create_studies OR EXISTS (SELECT FROM annotation_membership m "
-        "WHERE m.user_id = u.id AND m.role IN ('researcher', 'admin')))"
+        "WHERE m.user_id = u.id AND m.role IN ('researcher', 'admin')) "
+        "OR EXISTS (SELECT FROM annotation_workspacemembership w "
+        "WHERE w.user_id = u.id AND w.role IN ('researcher', 'admin')))"
     ),
-    "everyone": "TRUE",
+    # Participants of a panel have nothing to sign in with.
+    "everyone": "NOT u.session_only",
 }
-_HAS_SECOND_FACTOR = (
+HAS_SECOND_FACTOR = (
     "EXISTS (SELECT FROM mfa_authenticator a WHERE a.user_id = u.id AND a.type IN ('totp', 'webauthn'))"
 )
 _USER_BY_ID = {
-    policy: f"SELECT {tokens.USER_COLUMNS}, {_HAS_SECOND_FACTOR}, {required} FROM annotation_user u "
+    policy: f"SELECT {tokens.USER_COLUMNS}, {HAS_SECOND_FACTOR}, {required} FROM annotation_user u "
     "WHERE u.id = %s AND u.is_active"
-    for policy, required in _REQUIRED_OF.items()
+    for policy, required in REQUIRED_OF.items()
 }
 
 
@@ -157,4 +161,9 @@ class SecondFactorBackend(BaseBackend):
 
 def account_key(user: User) -> str:
     """A name for an account in its own browser, so that what waits there is never sent under another. No secret."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"concord account {user.pk}"))
+    return account_key_of(user.pk)
+
+
+@lru_cache(maxsize=4096)
+def account_key_of(user_id: int | None) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"concord account {user_id}"))

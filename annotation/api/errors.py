@@ -26,7 +26,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
             {"field": p.field, "message": p.message, **({"remedy": p.remedy} if p.remedy else {})}
             for p in error.problems
         ]
-        return problem(error.status, error.code, error.message, problems)
+        return problem(error.status, error.code, error.message, problems, **error.extra)
     if isinstance(error, RequestDataTooBig | TooManyFilesSent | TooManyFieldsSent):
         return problem(*_unreadable_request(error), [])
     response = exception_handler(error, context)
@@ -48,8 +48,9 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     return answer
 
 
-def problem(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> Response:
-    return Response(_body(status, code, detail, errors), status=status, content_type=PROBLEM_JSON)
+def problem(status: int, code: str, detail: str, errors: list[dict[str, str]], **extra: Any) -> Response:
+    body = {**_body(status, code, detail, errors), **extra}
+    return Response(body, status=status, content_type=PROBLEM_JSON)
 
 
 def _too_many(error: exceptions.Throttled) -> Response:

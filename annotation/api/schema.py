@@ -11,6 +11,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -69,7 +70,26 @@ def openapi_schema() -> dict[str, Any]:
     return dict(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
 
 
+@cache
+def _schema_as(renderer: type[BaseRenderer]) -> bytes:
+    text: bytes = renderer().render(openapi_schema(), renderer_context={})
+    return text
+
+
+def _rendered_once(renderer: type[BaseRenderer]) -> type[BaseRenderer]:
+    """A renderer that keeps the text of the schema: as YAML it takes a second."""
+
+    def render(self: BaseRenderer, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return (
+            _schema_as(renderer) if data is openapi_schema() else renderer.render(self, data, *args, **kwargs)
+        )
+
+    return type(renderer.__name__, (renderer,), {"render": render})
+
+
 class SchemaView(SpectacularAPIView):
+    renderer_classes = [_rendered_once(renderer) for renderer in SpectacularAPIView.renderer_classes]
+
     def _get_schema_response(self, request: Request) -> Response:
         name = self._get_filename(request, None)  # type: ignore[no-untyped-call]
         return Response(openapi_schema(), headers={"Content-Disposition": f'inline; filename="{name}"'})

@@ -3,16 +3,19 @@ from __future__ import annotations
 from django.urls import include, path
 
 from annotation.access import api
+from annotation.checks import api as checks_api
 from annotation.importing import api as importing_api
 from annotation.items import api as items_api
 from annotation.jobs import api as jobs_api
 from annotation.listening import api as listening_api
+from annotation.onboarding import api as onboarding_api
+from annotation.panels import api as panels_api
 from annotation.raters import api as raters_api
 from annotation.rating import api as rating_api
 from annotation.rating import judgments_api, previews_api
 from annotation.review import api as review_api
 from annotation.studies import api as studies_api
-from annotation.studies import lifecycle_api, protocol_api
+from annotation.studies import lifecycle_api, protocol_api, workspaces_api
 from annotation.webhooks import api as webhooks_api
 
 preview = [
@@ -57,6 +60,30 @@ webhooks = [
     ),
 ]
 
+workspace = [
+    path("", workspaces_api.WorkspaceView.as_view(), name="api_workspace"),
+    path("studies/", workspaces_api.WorkspaceStudiesView.as_view(), name="api_workspace_studies"),
+    path("members/", workspaces_api.WorkspaceMembersView.as_view(), name="api_workspace_members"),
+    path(
+        "members/<int:member_id>/", workspaces_api.WorkspaceMemberView.as_view(), name="api_workspace_member"
+    ),
+    path("membership/", workspaces_api.OwnWorkspaceMembershipView.as_view(), name="api_leave_workspace"),
+    path("invitations/", workspaces_api.WorkspaceInvitationsView.as_view(), name="api_workspace_invitations"),
+    path(
+        "invitations/<int:invitation_id>/",
+        workspaces_api.WorkspaceInvitationView.as_view(),
+        name="api_workspace_invitation",
+    ),
+]
+
+onboarding = [
+    path("", onboarding_api.OnboardingView.as_view(), name="api_onboarding"),
+    path("consent/", onboarding_api.ConsentView.as_view(), name="api_consent"),
+    path("demographics/", onboarding_api.DemographicsView.as_view(), name="api_demographics"),
+    path("guidelines/", onboarding_api.GuidelinesView.as_view(), name="api_read_guidelines"),
+    path("training/", onboarding_api.TrainingView.as_view(), name="api_start_training"),
+]
+
 study = [
     path("", studies_api.StudyView.as_view(), name="api_study"),
     path("raters/", raters_api.RatersView.as_view(), name="api_raters"),
@@ -72,6 +99,10 @@ study = [
     path("items/", items_api.ItemsView.as_view(), name="api_items"),
     path("items/<int:item_id>/", items_api.ItemView.as_view(), name="api_item"),
     path("tasks/", items_api.TasksView.as_view(), name="api_tasks"),
+    path("tasks/<int:task_id>/expected/", checks_api.TaskKeyView.as_view(), name="api_task_key"),
+    path("hidden-checks/", checks_api.HiddenChecksView.as_view(), name="api_hidden_checks"),
+    path("hidden-checks/traps/", checks_api.TrapsView.as_view(), name="api_make_traps"),
+    path("hidden-checks/pairs/", checks_api.PairsView.as_view(), name="api_make_pairs"),
     path("items/<int:item_id>/clips/", listening_api.ItemClipsView.as_view(), name="api_item_clips"),
     path("tasks/<int:task_id>/clips/", listening_api.TaskClipsView.as_view(), name="api_task_clips"),
     path("clips/<int:clip_id>/", listening_api.StudyClipView.as_view(), name="api_study_clip"),
@@ -84,6 +115,7 @@ study = [
     path("jobs/", jobs_api.JobsView.as_view(), name="api_jobs"),
     path("imports/", importing_api.ImportsView.as_view(), name="api_imports"),
     path("next/", rating_api.NextView.as_view(), name="api_next"),
+    path("workspace/", workspaces_api.StudyWorkspaceView.as_view(), name="api_study_workspace"),
     path("copies/", lifecycle_api.CopiesView.as_view(), name="api_copies"),
     path("archive/", lifecycle_api.ArchiveView.as_view(), name="api_archive"),
     path("deletion/", lifecycle_api.DeletionView.as_view(), name="api_deletion"),
@@ -95,7 +127,31 @@ study = [
     path("returned/", review_api.ReturnedView.as_view(), name="api_returned"),
     path("review/", include(review)),
     path("checks/", listening_api.ChecksView.as_view(), name="api_checks"),
+    path("onboarding/", include(onboarding)),
+    path("demographics/", onboarding_api.StudyDemographicsView.as_view(), name="api_study_demographics"),
+    path("consent-versions/", onboarding_api.ConsentVersionsView.as_view(), name="api_consent_versions"),
+    path(
+        "raters/<str:pseudonym>/onboarding/",
+        onboarding_api.RaterOnboardingView.as_view(),
+        name="api_rater_onboarding",
+    ),
+    path(
+        "raters/<str:pseudonym>/demographics/",
+        onboarding_api.RaterDemographicsView.as_view(),
+        name="api_rater_demographics",
+    ),
+    path(
+        "raters/<str:pseudonym>/training/", onboarding_api.RaterTrainingView.as_view(), name="api_train_again"
+    ),
     path("webhooks/", include(webhooks)),
+    path("panel-links/", panels_api.PanelLinksView.as_view(), name="api_panel_links"),
+    path("panel-links/<int:link_id>/", panels_api.PanelLinkView.as_view(), name="api_panel_link"),
+    path(
+        "panel-links/<int:link_id>/returns/", panels_api.PanelReturnsView.as_view(), name="api_return_places"
+    ),
+    path("panel-links/<int:link_id>/test/", panels_api.PanelTestLinkView.as_view(), name="api_test_link"),
+    path("payments/", panels_api.PaymentsView.as_view(), name="api_payments"),
+    path("payments/<int:place_id>/bonus/", panels_api.BonusView.as_view(), name="api_set_bonus"),
 ]
 
 assignment = [
@@ -129,6 +185,8 @@ urlpatterns = [
     path("tokens/<int:token_id>/", api.TokenView.as_view(), name="api_token"),
     path("studies/", studies_api.StudiesView.as_view(), name="api_studies"),
     path("studies/<slug:slug>/", include(study)),
+    path("workspaces/", workspaces_api.WorkspacesView.as_view(), name="api_workspaces"),
+    path("workspaces/<slug:workspace>/", include(workspace)),
     path("uploads/", importing_api.UploadsView.as_view(), name="api_uploads"),
     path("uploads/<uuid:upload_id>/", importing_api.UploadView.as_view(), name="api_upload"),
     path(

@@ -21,7 +21,7 @@ from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.formats.dialects import ENCODINGS
 from annotation.importing.formats.reading_options import DETECT, ReadingOptions
-from annotation.importing.options import DEFAULT_OVERLAP, MAX_OVERLAP, NewStudy, check_reading
+from annotation.importing.options import MAX_OVERLAP, NewStudy, check_reading
 from annotation.jobs.api import JobOut
 from annotation.models import Job, Upload
 
@@ -176,7 +176,15 @@ class NewStudyIn(In):
     slug = serializers.SlugField(max_length=80)
     title = serializers.CharField(max_length=200)
     preset = serializers.ChoiceField([(key, key) for key in protocols.preset_keys()])
-    overlap = serializers.IntegerField(default=DEFAULT_OVERLAP, min_value=1, max_value=MAX_OVERLAP)
+    overlap = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_OVERLAP,
+        help_text="By default as the preset's source had it, or 3.",
+    )
+    workspace = serializers.SlugField(
+        default=None, allow_null=True, max_length=80, help_text="One that you are admin of; null for none."
+    )
 
 
 class UploadImportIn(_ImportOptionsIn):
@@ -225,6 +233,8 @@ class UploadImportView(APIView):
         body = UploadImportIn.parsed(request.data)
         new_values = body.pop("new_study")
         new_study = None if new_values is None else NewStudy(**new_values)
+        if new_study is not None and new_study.workspace is not None:
+            access.administered_workspace(request.user, new_study.workspace)
         job = uploads.import_upload(upload, actor=request.user, new_study=new_study, **body)
         return _queued(job)
 

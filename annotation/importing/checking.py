@@ -6,26 +6,27 @@ A page and the mark that it is done are written in one transaction: another work
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from django.db import connection, transaction
+from django.db.models import Sum
 
 from annotation import protocols
-from annotation.bulk_queries import batches
-from annotation.importing import clips, merging, mushra, staging, writing
+from annotation.bulk_queries import batches, existing_values
+from annotation.errors import Conflict
+from annotation.importing import clips, merging, mushra, staged_sql, staging, writing
 from annotation.importing.options import ImportOptions
 from annotation.importing.records import (
     EncodedTask,
     RowProblem,
     TaskRecord,
-    content_sha256,
     decode_task,
     encode_candidates,
 )
 from annotation.importing.staging import MAX_NOTES, Progress, StagedAudio
-from annotation.models import ItemVersion, StagedImport, Study
+from annotation.models import StagedImport, StagedTask, Study
 from annotation.protocols import Protocol
 
 # Releases without their audio: judged tasks can be imported, tasks that wait for raters cannot.
@@ -44,13 +45,18 @@ def _missing_audio(
         for record in records
         if _wants_judgments(record, study, options) and _lacks_audio(record, protocol)
     ]
-    existing = writing.candidates_of(study, [record.external_id for record in waiting]) if study else {}
+    existing = existing_tasks(study, [record.external_id for record in waiting])
     problem = "wants more judgments, and there is no sound to give them on"
     return [
         (record, RowProblem(record.row, "audio", problem, ADD_AUDIO_REMEDY))
         for record in waiting
         if record.external_id not in existing
     ]
+
+
+def existing_tasks(study: Study | None, names: Sequence[str]) -> set[str]:
+    """Those of the names that tasks of the study have."""
+    return set(existing_values(study.tasks.all(), "external_id", names)) if study else set()
 
 
 def _wants_judgments(record: TaskRecord, study: Study | None, options: ImportOptions) -> bool:
@@ -77,13 +83,13 @@ _CHANGED_STRATA_SQL = """
 WITH firsts AS (
     SELECT item_name, min(ordinal) AS ordinal FROM annotation_stagedtask WHERE job = %(job)s GROUP BY item_name
 ), found AS (
-    SELECT s.ordinal, s."row", s.item_name, (s.rest::json -> 0)::jsonb AS said, i.strata
+    SELECT s.ordinal, s."row", s.item_name, (s.rest::json -> 0)::jsonb AS stated, i.strata
     FROM firsts
     JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = firsts.ordinal
     JOIN annotation_item i ON i.study_id = %(study)s AND i.external_id = firsts.item_name
 )
-SELECT count(*) OVER (), "row", item_name, said, strata FROM found
-WHERE NOT strata @> said ORDER BY ordinal LIMIT 1
+SELECT count(*) OVER (), "row", item_name, stated, strata FROM found
+WHERE NOT strata @> stated ORDER BY ordinal LIMIT 1
 """
 
 
@@ -139,16 +145,27 @@ class ImportCheck:
 
     def run(self, progress: Progress) -> None:
         """Hold every task that is staged against it, from where a worker before came to."""
-        staged, total = self.staged, staging.count_staged(self.staged)
-        done = 0
-        for ordinals, tasks in staging.staged_pages(staged, size=CHECK_PAGE, after=staged.checked_to):
+        staged, study = self.staged, self._existing_study
+        # Texts alone are no matter of a page, unless something is to be heard with them: the database compares them.
+        which = staging.WITH_CONTENT
+        if self.protocol.listening.must_hear or self.protocol.added:
+            which = staging.ALL
+        done, total = 0, staging.count_staged(staged, which)
+        progress(done, total, stage="checking")
+        for ordinals, tasks in staging.staged_pages(
+            staged, size=CHECK_PAGE, after=staged.checked_to, which=which
+        ):
             self._page(dict(zip(ordinals, tasks, strict=True)), progress)
             done += len(tasks)
             progress(done, total, stage="checking")
-        if (existing_study := self._existing_study) is not None:
-            staged.notes = [*changed_strata_notes(existing_study, staged), *staged.notes][:MAX_NOTES]
-        staged.checked = True
-        staged.save()
+        with transaction.atomic():
+            if study is not None:
+                staging.drop_with_problems(staged, changed_content(study, staged))
+                staged.notes = [*changed_strata_notes(study, staged), *staged.notes][:MAX_NOTES]
+            count = StagedTask.objects.filter(job=staged.job).aggregate(n=Sum("n_judgments", default=0))
+            staged.n_judgments = count["n"]
+            staged.checked = True
+            staged.save()
 
     def _page(self, tasks: dict[int, EncodedTask], progress: Progress) -> None:
         staged = self.staged
@@ -167,7 +184,10 @@ class ImportCheck:
             notes = [note for note in silent_notes if note not in reported]
             notes += mushra.loudness_notes(page.records, self.protocol, audio)
             staged.notes = [*staged.notes, *notes][:MAX_NOTES]
-            staged.n_judgments += sum(len(record.judgments) for record in page.records)
+            counts = {ordinals[record.external_id]: len(record.judgments) for record in page.records}
+            staging.recount_judgments(
+                staged, {at: n for at, n in counts.items() if n != tasks[at].n_judgments}
+            )
             staged.checked_to = max(tasks)
             staged.save()
 
@@ -187,8 +207,6 @@ class ImportCheck:
                 if (error := audio.errors.get(sound))
             ]:
                 page.reject(record, problems)
-        if existing_study is not None:
-            _compare_content(existing_study, page, audio)
         for record in page.records:
             if problems := list(mushra.trial_audio_problems(record, self.protocol, audio)):
                 page.reject(record, problems)
@@ -203,7 +221,7 @@ class ImportCheck:
         """Give new tasks what their protocol adds to them; those imported before have it. Their candidates by name."""
         if not self.protocol.added:
             return {}
-        existing = set(writing.candidates_of(self.study, list(page.by_name))) if self.study else set()
+        existing = existing_tasks(self.study, list(page.by_name))
         new = [record for record in page.records if record.external_id not in existing]
         sounds = self._sounds(progress)
         encoded_candidates: dict[str, str] = {}
@@ -214,7 +232,12 @@ class ImportCheck:
                     batch, self.protocol, audio, on_progress=sounds.on_progress
                 )
             finally:
-                sounds.keep(audio, audio.clips.keys() - before)
+                gone = sounds.keep(audio, audio.clips.keys() - before)
+            if gone:
+                raise Conflict(
+                    "A study with the same sounds was deleted while this import checked them. Start the import again.",
+                    code="clips_deleted",
+                )
             for record in batch:
                 page.reject(record, [])
             page.by_name.update({record.external_id: record for record in complete})
@@ -231,29 +254,16 @@ class ImportCheck:
         return StagedAudio(self.staged, on_progress, store=not self.options.dry_run)
 
 
-def _compare_content(study: Study, page: CheckedPage, audio: clips.IngestedAudio) -> None:
-    """Tasks and items imported before must be what they were: imports add, they never overwrite."""
-    existing = writing.candidates_of(study, list(page.by_name))
-    for record in page.records:
-        candidates = [
-            (candidate.system, candidate.text, audio.hashes.get(candidate.audio) if candidate.audio else None)
-            for candidate in record.candidates
-        ]
-        if existing.get(record.external_id, candidates) != candidates:
-            problem = f"{record.external_id!r} was imported before with other candidates"
-            page.reject(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
-    known_contents = _first_contents(study, list({record.item.external_id for record in page.records}))
-    for record in page.records:
-        existing_content = known_contents.get(record.item.external_id)
-        if existing_content is not None and existing_content != content_sha256(record.item, audio.hashes):
-            problem = f"{record.item.external_id!r} was imported before with other content"
-            page.reject(record, [RowProblem(record.row, "item", problem, ONLY_ADDS)])
+# Tasks and items imported before must be what they were: imports add, they never overwrite.
 
 
-def _first_contents(study: Study, external_ids: Sequence[str]) -> dict[str, str]:
-    versions = ItemVersion.objects.filter(item__study=study, number=1)
-    contents: dict[str, str] = {}
-    for names in batches(external_ids):
-        matching = versions.filter(item__external_id__any_of=names)
-        contents.update(matching.values_list("item__external_id", "content_sha256"))
-    return contents
+def changed_content(study: Study, staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
+    """Staged tasks that the study has with other candidates, or whose item it has with other content, by ordinal."""
+    params = {"job": staged.job, "study": study.pk}
+    for ordinal, row, task, item in staging.stream_rows(staged_sql.CHANGED_CONTENT, params):
+        if task is not None:
+            problem = f"{task!r} was imported before with other candidates"
+            yield ordinal, RowProblem(row, "id", problem, ONLY_ADDS)
+        else:
+            problem = f"{item!r} was imported before with other content"
+            yield ordinal, RowProblem(row, "item", problem, ONLY_ADDS)

@@ -25,8 +25,10 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from annotation import http_guard
+from annotation.advisory_locks import lock_files
 from annotation.audio.errors import AudioError, Limits
 from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256, inspect, measure_and_canonicalise
 from annotation.bulk_queries import rows_in_batches
@@ -391,7 +393,15 @@ def discard_clips(clips: Iterable[Clip]) -> None:
         except IntegrityError:
             continue
         for file in (clip.original, clip.canonical):
-            default_storage.delete(str(file.name))
+            delete_unused_file(str(file.name))
+
+
+def delete_unused_file(name: str) -> None:
+    """Delete a file unless a clip has it, by now again perhaps."""
+    with transaction.atomic():
+        lock_files(name)
+        if not Clip.objects.filter(Q(original=name) | Q(canonical=name)).exists():
+            default_storage.delete(name)
 
 
 def _by_hash(
@@ -436,12 +446,14 @@ def _measure(path: Path, target: Path | None) -> AudioFacts | AudioError:
 
 def _store(path: Path, sha: str, facts: ClipFacts, folder: Path, audio: IngestedAudio) -> Clip:
     original, canonical = f"clips/original/{sha[:2]}/{sha}", f"clips/canonical/{sha[:2]}/{sha}.flac"
-    _save(path, original)
-    _save(folder / f"{sha}.flac", canonical)
+    with transaction.atomic():
+        lock_files(original, canonical)
+        _save(path, original)
+        _save(folder / f"{sha}.flac", canonical)
+        clip, created = Clip.objects.get_or_create(
+            sha256=sha, defaults={**asdict(facts), "original": original, "canonical": canonical}
+        )
     (folder / f"{sha}.flac").unlink()
-    clip, created = Clip.objects.get_or_create(
-        sha256=sha, defaults={**asdict(facts), "original": original, "canonical": canonical}
-    )
     if created:
         audio.created.append(clip)
     return clip

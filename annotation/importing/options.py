@@ -13,10 +13,9 @@ from annotation.importing.formats import FORMATS, Format
 from annotation.importing.formats.reading_options import ReadingOptionError, ReadingOptions
 from annotation.importing.records import UNSTORABLE_CHARACTERS
 from annotation.models import Job, Study
+from annotation.protocols import preset_overlap
 from annotation.studies import studies
 
-# Judgments wanted per task of a study that an import creates, however it is begun.
-DEFAULT_OVERLAP = 3
 MAX_OVERLAP = 1000
 
 
@@ -24,14 +23,20 @@ MAX_OVERLAP = 1000
 class NewStudy:
     """A study to be created by the import, in the same transaction: a failed import leaves none behind.
 
-    owner: the key of the account that becomes its admin; by default whoever starts the import.
+    overlap: 0 for the preset's own. owner: the key of the account that becomes its admin; by default whoever starts the
+    import. workspace: the address of the one that it is made in.
     """
 
     slug: str
     title: str
     preset: str
-    overlap: int = DEFAULT_OVERLAP
+    overlap: int = 0
     owner: int | None = None
+    workspace: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.overlap:
+            object.__setattr__(self, "overlap", preset_overlap(self.preset))
 
 
 @dataclass(frozen=True)
@@ -139,6 +144,7 @@ def _column_map_problems(options: ImportOptions, format_: Format) -> Iterator[st
 def _check_new_study(new: NewStudy | None) -> None:
     assert new is not None
     studies.check_slug(new.slug)
+    studies.workspace_by_slug(new.workspace)
     if new.preset not in protocols.preset_keys():
         known = ", ".join(protocols.preset_keys())
         raise InvalidInput(f"{new.preset!r} is not a protocol; use one of {known}.", code="bad_protocol")

@@ -169,6 +169,9 @@ class TaskRecord:
     item: ItemRecord
     candidates: tuple[CandidateRecord, ...]
     judgments: list[JudgmentRecord] = field(default_factory=list)
+    # Of a gold or training task: which of them it is, and the columns of its `GoldKey`s.
+    check: str = ""
+    keys: tuple[Mapping[str, Any], ...] = ()
 
     def audio(self) -> list[tuple[str, Audio]]:
         """The audio that it needs, each with the name of its field."""
@@ -229,16 +232,8 @@ def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
             return
 
 
-def content_sha256(item: ItemRecord, hashes: Mapping[Audio, str]) -> str:
-    """The identity of an item's content: its texts, and its audio by hash."""
-    return content_digest(
-        item.texts,
-        reference_audio=hashes.get(item.reference_audio) if item.reference_audio else None,
-        audio=hashes.get(item.audio) if item.audio else None,
-    )
-
-
 def content_digest(texts: Mapping[str, str], *, reference_audio: str | None, audio: str | None) -> str:
+    """The identity of an item's content: its texts, and its audio by hash. `staged_sql` has it in SQL."""
     content = {
         **{name: texts.get(name, "") for name in TEXT_FIELDS},
         "reference_audio": reference_audio,
@@ -263,6 +258,8 @@ class EncodedTask:
     candidates: str
     rest: str
     judgments: str | None
+    n_judgments: int
+    n_sounds: int
 
     @property
     def size(self) -> int:
@@ -274,7 +271,9 @@ def encode_task(record: TaskRecord) -> EncodedTask:
     item, texts = record.item, {name: text for name, text in record.item.texts.items() if text}
     sounds = [encode_audio(item.reference_audio), encode_audio(item.audio)]
     content = orjson.dumps([texts, *sounds], option=orjson.OPT_SORT_KEYS)
-    rest = [dict(item.strata), [candidate.column for candidate in record.candidates]]
+    rest: list[Any] = [dict(item.strata), [candidate.column for candidate in record.candidates]]
+    if record.check:
+        rest += [record.check, list(record.keys)]
     judgments = orjson.dumps([_encode_judgment(judgment) for judgment in record.judgments])[1:-1].decode()
     return EncodedTask(
         record.row,
@@ -285,6 +284,8 @@ def encode_task(record: TaskRecord) -> EncodedTask:
         encode_candidates(record.candidates),
         orjson.dumps(rest).decode(),
         judgments or None,
+        len(record.judgments),
+        len(record.audio()),
     )
 
 
@@ -306,7 +307,7 @@ def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:
 
 def decode_task(task: EncodedTask) -> TaskRecord:
     texts, reference, audio = orjson.loads(task.item)
-    strata, columns = orjson.loads(task.rest)
+    strata, columns, *check = orjson.loads(task.rest)
     candidates = orjson.loads(task.candidates)
     columns += ["audio"] * (len(candidates) - len(columns))  # those that the import added have none
     return TaskRecord(
@@ -318,6 +319,7 @@ def decode_task(task: EncodedTask) -> TaskRecord:
             for (system, text, sound, role), column in zip(candidates, columns, strict=True)
         ),
         [_decode_judgment(values) for values in orjson.loads(f"[{task.judgments or ''}]")],
+        *((check[0], tuple(check[1])) if check else ()),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from functools import partial
 from itertools import islice
@@ -28,6 +28,7 @@ from annotation.importing.records import (
     Note,
     RowProblem,
     TaskRecord,
+    audio_file_name,
     audio_key,
     decode_task,
     encode_task,
@@ -39,7 +40,9 @@ from annotation.protocols import Protocol
 # Of a source no more is held at once, in characters of what is staged, but for a task that has more by itself. As
 # records it takes ten times as much.
 MAX_HELD_CHARACTERS = 8_000_000
-TASK_COLUMNS = ("row", "task_name", "item_name", "item_hash", "item", "candidates", "rest", "said")
+TASK_COLUMNS = (
+    "row", "task_name", "item_name", "item_hash", "item", "candidates", "rest", "judgments", "n_judgments", "n_sounds",
+)  # fmt: skip
 
 
 # `astuple` copies every value: it takes ten times as long.
@@ -50,14 +53,18 @@ def columns_of(table: str) -> str:
     return ", ".join(f'{table}."{name}"' for name in TASK_COLUMNS)
 
 
+# Which staged tasks: all, those with judgments, or those that the database cannot check by itself.
+ALL = "true"
+JUDGED = "n_judgments > 0"
+WITH_CONTENT = "n_judgments > 0 OR n_sounds > 0"
 # Lengths in bytes are known without the texts being read.
-_PAGE_SQL = f"""
-SELECT ordinal, {columns_of("page")} FROM (
-    SELECT t.*, sum(octet_length(item) + octet_length(candidates) + coalesce(octet_length(said), 0)) OVER (
+_PAGE_SQL = """
+SELECT {columns} FROM (
+    SELECT t.*, sum(octet_length(item) + octet_length(candidates) + coalesce(octet_length(judgments), 0)) OVER (
         ORDER BY ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-    FROM annotation_stagedtask t WHERE job = %s AND ordinal > %s ORDER BY ordinal LIMIT %s
+    FROM annotation_stagedtask t WHERE job = %s AND ordinal > %s AND ({which}) ORDER BY ordinal LIMIT %s
 ) AS page
-WHERE coalesce(before, 0) < %s ORDER BY ordinal
+WHERE coalesce(before, 0) < %s
 """
 _PROBLEM_COLUMNS = ("job_id", "number", "row", "field", "problem", "remedy")
 
@@ -104,25 +111,50 @@ def storable_text(text: str) -> str:
 
 
 def staged_pages(
-    staged: StagedImport, *, size: int, after: int = -1
+    staged: StagedImport, *, size: int, after: int = -1, which: str = ALL
 ) -> Iterator[tuple[list[int], list[EncodedTask]]]:
     """Ordinals and tasks in the order of the source: `size` of them at a time, or as many as may be held at once."""
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(_PAGE_SQL, [staged.job, after, size, MAX_HELD_CHARACTERS])
-            rows = cursor.fetchall()
-        if not rows:
-            return
+    columns = f"ordinal, {columns_of('page')}"
+    page = _PAGE_SQL.format(columns=columns, which=which) + " ORDER BY ordinal"
+    while rows := _fetch(page, [staged.job, after, size, MAX_HELD_CHARACTERS]):
         after = rows[-1][0]
         yield [row[0] for row in rows], [EncodedTask(*row[1:]) for row in rows]
 
 
-def count_staged(staged: StagedImport) -> int:
-    return StagedTask.objects.filter(job=staged.job).count()
+def page_bounds(staged: StagedImport, *, size: int) -> Iterator[tuple[int, int, int]]:
+    """The same pages of all tasks without reading them: the ordinals behind which each begins and at which it ends, and
+    the number of its tasks."""
+    page, after = _PAGE_SQL.format(columns="max(ordinal), count(*)", which=ALL), -1
+    while (found := _fetch(page, [staged.job, after, size, MAX_HELD_CHARACTERS])[0])[1]:
+        yield after, found[0], found[1]
+        after = found[0]
+
+
+def _fetch(query: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, params)
+        return list(cursor.fetchall())
+
+
+def count_staged(staged: StagedImport, which: str = ALL) -> int:
+    found = _fetch(f"SELECT count(*) FROM annotation_stagedtask WHERE job = %s AND ({which})", [staged.job])
+    return int(found[0][0])
 
 
 def drop_staged(staged: StagedImport, ordinals: Collection[int]) -> None:
     StagedTask.objects.filter(job=staged.job, ordinal__in=ordinals).delete()
+
+
+def recount_judgments(staged: StagedImport, counts: Mapping[int, int]) -> None:
+    """Note how many judgments tasks have once theirs are merged, by ordinal, in the caller's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RECOUNT_SQL, [list(counts), list(counts.values()), staged.job])
+
+
+_RECOUNT_SQL = """
+UPDATE annotation_stagedtask s SET n_judgments = m.n FROM unnest(%s::bigint[], %s::int[]) AS m (ordinal, n)
+WHERE s.job = %s AND s.ordinal = m.ordinal
+"""
 
 
 def replace_candidates(staged: StagedImport, candidates: Iterable[tuple[int, str]]) -> None:
@@ -181,9 +213,12 @@ class _ReadBatch:
     def full(self) -> bool:
         return self.n >= READ_BATCH or self.size >= MAX_HELD_CHARACTERS
 
-    def add(self, entry: TaskRecord | RowProblem | Note, protocol: Protocol) -> None:
+    def add(self, entry: TaskRecord | EncodedTask | RowProblem | Note, protocol: Protocol) -> None:
         self.n += 1
-        if isinstance(entry, Note):
+        if isinstance(entry, EncodedTask):
+            self.tasks.append(entry)
+            self.size += entry.size
+        elif isinstance(entry, Note):
             self.notes.append(entry.text)
         elif isinstance(entry, RowProblem):
             self.problems.append(entry)
@@ -231,11 +266,11 @@ def _read_position(staged: StagedImport) -> ReadPosition:
 
 def _read_entries(
     staged: StagedImport, options: ImportOptions, protocol: Protocol, place: ReadPosition
-) -> Iterator[TaskRecord | RowProblem | Note]:
+) -> Iterator[TaskRecord | EncodedTask | RowProblem | Note]:
     """What the reader yields behind what is staged: from the place on, where it knows of one."""
     format_ = FORMATS[options.format]
     source = Path(options.source)
-    how = {"how": options.reading} if format_.options else {}
+    how = {"how": options.reading, "encoded": True} if format_.options else {}
     if format_.read_resumable is None:
         return islice(format_.read(source, protocol, options.column_map, **how), staged.n_entries, None)
     entries = format_.read_resumable(source, protocol, options.column_map, place, **how)
@@ -273,10 +308,11 @@ ORDER BY o.ordinal
 """
 _JOIN_SQL = """
 WITH several AS (
-    SELECT task_name, min(ordinal) AS first, string_agg(said, ',' ORDER BY ordinal) AS said
+    SELECT task_name, min(ordinal) AS first, sum(n_judgments) AS n,
+           string_agg(judgments, ',' ORDER BY ordinal) AS judgments
     FROM annotation_stagedtask WHERE job = %(job)s GROUP BY task_name HAVING count(*) > 1
 )
-UPDATE annotation_stagedtask t SET said = several.said
+UPDATE annotation_stagedtask t SET judgments = several.judgments, n_judgments = several.n
 FROM several WHERE t.job = %(job)s AND t.ordinal = several.first
 """
 _DROP_JOINED_SQL = """
@@ -304,16 +340,17 @@ def join_fragments(staged: StagedImport) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("ANALYZE annotation_stagedtask")
         cursor.execute("SET LOCAL work_mem = '128MB'")
-        _drop_with_problems(staged, _task_contradictions(staged))
+        drop_with_problems(staged, _task_contradictions(staged))
         cursor.execute(_JOIN_SQL, {"job": staged.job})
         if cursor.rowcount:
             cursor.execute(_DROP_JOINED_SQL, {"job": staged.job})
-        _drop_with_problems(staged, _item_contradictions(staged))
+        drop_with_problems(staged, _item_contradictions(staged))
         staged.joined = True
         staged.save()
 
 
-def _drop_with_problems(staged: StagedImport, found: Iterator[tuple[int, RowProblem]]) -> None:
+def drop_with_problems(staged: StagedImport, found: Iterator[tuple[int, RowProblem]]) -> None:
+    """Take tasks out for a problem of each, in the caller's transaction; whoever calls saves `staged`."""
     while batch := list(islice(found, _JOIN_BATCH)):
         stage_problems(staged, [problem for _, problem in batch])
         drop_staged(staged, [ordinal for ordinal, _ in batch])
@@ -321,7 +358,7 @@ def _drop_with_problems(staged: StagedImport, found: Iterator[tuple[int, RowProb
 
 def _task_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
     n = len(TASK_COLUMNS)
-    for ordinal, *values in _stream_rows(_CONTRADICTIONS_SQL, staged, _CONTRADICTION_BATCH):
+    for ordinal, *values in stream_rows(_CONTRADICTIONS_SQL, {"job": staged.job}, _CONTRADICTION_BATCH):
         first, other = EncodedTask(*values[:n]), EncodedTask(*values[n:])
         problem = merging.find_contradiction(decode_task(first), decode_task(other))
         assert problem is not None
@@ -329,16 +366,18 @@ def _task_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem
 
 
 def _item_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
-    for ordinal, row, item, first in _stream_rows(_ITEM_CONTRADICTIONS_SQL, staged, _JOIN_BATCH):
+    for ordinal, row, item, first in stream_rows(_ITEM_CONTRADICTIONS_SQL, {"job": staged.job}):
         problem = f"item {item!r} has other content on row {first}"
         remedy = "Give it another item id, or make the texts the same."
         yield ordinal, RowProblem(row, "item", problem, remedy)
 
 
-def _stream_rows(query: str, staged: StagedImport, together: int) -> Iterator[tuple[Any, ...]]:
+def stream_rows(
+    query: str, params: Mapping[str, Any], together: int = _JOIN_BATCH
+) -> Iterator[tuple[Any, ...]]:
     """The rows of a query, which are not changed by what is dropped meanwhile."""
     with connection.chunked_cursor() as cursor:
-        cursor.execute(query, {"job": staged.job})
+        cursor.execute(query, params)
         while rows := cursor.fetchmany(together):
             yield from rows
 
@@ -364,35 +403,55 @@ class StagedAudio:
         requested = dict.fromkeys(sound for record in records for _, sound in record.audio())
         new = [sound for sound in requested if sound not in audio.hashes]
         for start, batch in zip(range(0, len(new), AUDIO_BATCH), batches(new, AUDIO_BATCH), strict=True):
-            try:
-                clips.ingest_clips(
-                    batch,
-                    into=audio,
-                    on_progress=partial(self._report, start, len(new)),
-                    unpacker=self.unpacker,
-                    store=self.store,
-                )
-            finally:
-                self.keep(audio, batch)
+            missing: Sequence[Audio] = batch
+            while missing:
+                try:
+                    clips.ingest_clips(
+                        missing,
+                        into=audio,
+                        on_progress=partial(self._report, start, len(new)),
+                        unpacker=self.unpacker,
+                        store=self.store,
+                    )
+                finally:
+                    missing = self.keep(audio, missing)
         return audio
 
     def _report(self, start: int, total: int, done: int, _of_these: int) -> None:
         self.on_progress(start + done, total)
 
-    def keep(self, audio: clips.IngestedAudio, sounds: Iterable[Audio]) -> None:
+    @transaction.atomic
+    def keep(self, audio: clips.IngestedAudio, sounds: Iterable[Audio]) -> list[Audio]:
         """Remember which of these became clips, whatever else went wrong: they are removed if the import comes to
-        nothing."""
+        nothing. From then on no deletion of another study takes them along. Those whose clip went before that. Of a
+        dry run, whose sounds become none, the hashes."""
         job, created = self.staged.job, {clip.pk for clip in audio.created}
-        known = ((audio_key(sound), clip) for sound in sounds if (clip := audio.clips.get(sound)))
+        known = [(sound, clip) for sound in sounds if (clip := audio.clips.get(sound))]
+        rows = Clip.objects.filter(pk__in={clip.pk for _, clip in known}).order_by("pk")
+        there = set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
+        kept: list[tuple[Audio, str, int | None]] = [
+            (sound, clip.sha256, clip.pk) for sound, clip in known if clip.pk in there
+        ]
+        if not self.store:
+            kept = [(sound, sha256, None) for sound in sounds if (sha256 := audio.hashes.get(sound))]
         StagedSound.objects.bulk_create(
             (
                 StagedSound(
-                    job=job, sound=key, sha256=clip.sha256, clip_id=clip.pk, created=clip.pk in created
+                    job=job,
+                    sound=audio_key(sound),
+                    sha256=sha256,
+                    clip_id=clip_id,
+                    created=clip_id in created,
+                    file_name=audio_file_name(sound),
                 )
-                for key, clip in known
+                for sound, sha256, clip_id in kept
             ),
             ignore_conflicts=True,
         )
+        gone = [sound for sound, clip in known if clip.pk not in there]
+        for sound in gone:
+            del audio.clips[sound]
+        return gone
 
 
 def staged_clips(staged: StagedImport, records: Sequence[TaskRecord]) -> clips.IngestedAudio:

@@ -28,7 +28,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 from django.utils import timezone
 
-from annotation.access import check_token_study
+from annotation import access
 from annotation.errors import FieldProblem, InvalidInput, NotAllowed, NotFound
 from annotation.importing import import_jobs
 from annotation.importing.formats import RowProblem, contents, table, xlsx_files
@@ -39,6 +39,7 @@ from annotation.importing.formats.source_files import is_audio_file, resolve_bel
 from annotation.importing.options import NewStudy, check_format
 from annotation.models import Job, Study, Upload, User
 from annotation.protocols import Protocol
+from annotation.studies import studies
 
 MAX_ENTRIES = 200_000
 MAX_NAME_BYTES = 255
@@ -393,10 +394,10 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
 
     Raises InvalidInput for what cannot be kept, pointing at the field `file`; nothing is left then.
     """
-    if study is None and not actor.may_create_studies:
+    if study is None and not access.may_create_studies(actor):
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
     if study is None:
-        check_token_study(actor, None)
+        access.check_token_study(actor, None)
     if not files:
         problem = FieldProblem("file", "No file came with this.", "Choose a file or a folder.")
         raise InvalidInput("There is nothing to import.", problems=[problem], code="no_file")
@@ -470,6 +471,9 @@ def import_upload(
         raise InvalidInput("There is no study to import into.", problems=[problem], code="no_study")
     source = source_of(upload, format=format)
     new_ = new_study if upload.study is None else None
+    if new_ is not None:
+        # The import creates it, minutes later: refuse before that what it would refuse.
+        studies.check_may_create(actor, studies.workspace_by_slug(new_.workspace))
     return import_jobs.start(upload.study, source, format=format, actor=actor, new_study=new_, **options)
 
 

@@ -6,27 +6,19 @@ import hashlib
 import json
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F, Model, Q
 from psycopg.types.json import Jsonb
 
 from annotation import bulk_queries, hooks
-from annotation.bulk_queries import batches, existing_values, rows_in_batches
-from annotation.importing import merging, staging
-from annotation.importing.clips import IngestedAudio
+from annotation.bulk_queries import batches, rows_in_batches
+from annotation.importing import merging, staged_sql, staging
 from annotation.importing.options import ImportOptions, NewStudy
-from annotation.importing.records import (
-    TEXT_FIELDS,
-    CandidateRecord,
-    JudgmentRecord,
-    TaskRecord,
-    audio_file_name,
-    content_sha256,
-    decode_task,
-)
+from annotation.importing.records import TEXT_FIELDS, JudgmentRecord, TaskRecord, decode_task
 from annotation.items import task_replacement
 from annotation.items.corrections import holds_correction
 from annotation.jobs import jobs
@@ -34,6 +26,7 @@ from annotation.models import (
     Answer,
     Candidate,
     Exclusion,
+    GoldKey,
     Item,
     ItemVersion,
     Job,
@@ -56,14 +49,6 @@ from annotation.studies.protocols import LoadedProtocol, load_protocol
 
 # Outdated judgments. A source is about the first versions of items (an import checks that). Its judgments of tasks
 # that are about a later version, or withdrawn, are stored but do not count.
-
-
-def _lock_items(study: Study, external_ids: Sequence[str]) -> Iterable[Item]:
-    """The items that new tasks are added to, with their versions as they are and stay until the import is done."""
-    for names in batches(external_ids):
-        items = Item.objects.filter(study=study, external_id__in=names)
-        list(items.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-        yield from items.select_related("current_version")
 
 
 def outdated_judgments(judgments: Sequence[Judgment]) -> dict[str, list[int]]:
@@ -96,18 +81,14 @@ _WITHDRAWN = Q(item_version__item__state=Item.State.WITHDRAWN)
 _CORRECTED = Q(state=Task.State.WITHDRAWN) | Q(holds_correction("item_version__"))
 
 
-# A task that comes to an item which was withdrawn here goes with it.
-_TASK_STATES: dict[str, Task.State] = {
-    Item.State.ACTIVE: Task.State.READY,
-    Item.State.WITHDRAWN: Task.State.WITHDRAWN,
-}
 _ITEM_COLUMNS = ("id", "study_id", "external_id", "strata", "current_version_id")
 _VERSION_COLUMNS = (
     "id", "item_id", *TEXT_FIELDS, "reference_clip_id", "clip_id", "reference_clip_file", "clip_file", "content_sha256",
 )  # fmt: skip
-_TASK_COLUMNS = ("id", "study_id", "item_version_id", "state", "external_id", "overlap", "shuffle_key")
+_TASK_COLUMNS = (
+    "id", "study_id", "item_version_id", "state", "external_id", "overlap", "shuffle_key", "kind",
+)  # fmt: skip
 _CANDIDATE_COLUMNS = ("id", "item_version_id", "system_id", "take", "text", "clip_id", "clip_file")
-_SLOT_COLUMNS = ("task_id", "slot", "candidate_id")
 
 
 @dataclass
@@ -118,29 +99,6 @@ class ImportCounts:
     tasks: int = 0
     judgments: int = 0
     raters: int = 0
-
-
-def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, str, str | None]]]:
-    """By task, the (system, text, SHA-256 of the audio) of its slots in order; only tasks that exist, and of them only
-    the candidates that a source names: those that an import adds by itself are left out."""
-    candidates: dict[str, list[tuple[str, str, str | None]]] = {}
-    for names in batches(external_ids, 5000):
-        judged = TaskCandidate.objects.filter(candidate__system__role=System.Role.JUDGED)
-        rows = judged.filter(task__study=study, task__external_id__any_of=names).order_by("task_id", "slot")
-        for name, *candidate in rows.values_list(
-            "task__external_id", "candidate__system__name", "candidate__text", "candidate__clip__sha256"
-        ):
-            candidates.setdefault(name, []).append((candidate[0], candidate[1], candidate[2]))
-    return candidates
-
-
-@dataclass(frozen=True)
-class _TaskPlacement:
-    """Where a task goes: the version of its item that it is about."""
-
-    version_id: int
-    state: Task.State
-    is_new: bool
 
 
 @dataclass
@@ -166,28 +124,67 @@ class StudyWriter:
     """Tasks on their way into one study, with their items, candidates, raters and judgments."""
 
     study: Study
+    staged: StagedImport
     overlap: int
     archive: bool
+    # Whether it may check foreign keys by itself. A page has ten references to each row that is referred to, and a
+    # trigger for each takes as long as all else; where the server does not let it, the triggers check.
+    checks_keys: bool = False
     counts: ImportCounts = field(default_factory=ImportCounts)
     tally: JudgmentTally = field(default_factory=JudgmentTally)
     outdated: dict[str, list[int]] = field(default_factory=dict)
     n_waiting: int = 0
     first_judgment: int | None = None
     _free_place: float | None = None
-    _systems: dict[str, int] = field(default_factory=dict)
 
-    def write(self, records: Sequence[TaskRecord], staged: StagedImport) -> None:
-        tasks = self._new_tasks(records, staging.staged_clips(staged, records))
+    def write_tasks(self, after: int, to: int) -> None:
+        """Add the tasks of a page that are not there, with what they need: all of it from table to table."""
+        bounds = {"job": self.staged.job, "study": self.study.pk, "after": after, "to": to}
+        new = _fetch(staged_sql.NEW_NAMES, bounds)
+        if not new:
+            return
+        _fetch(staged_sql.FORGET_PAGE)
+        if self.checks_keys:
+            _fetch("SET LOCAL session_replication_role = replica")
+        ordinals, names = [row[0] for row in new], [row[1] for row in new]
+        self._execute(staged_sql.PAGE_TASKS, ordinals=ordinals, keys=self._keys(names))
+        self._execute(staged_sql.LOCK_ITEMS)
+        self._execute(staged_sql.PAGE_ITEMS)
+        self._insert(Item, _ITEM_COLUMNS, staged_sql.ITEMS)
+        self._insert(ItemVersion, _VERSION_COLUMNS, staged_sql.VERSIONS)
+        self._insert(
+            Task, _TASK_COLUMNS, staged_sql.TASKS, overlap=self.overlap, archive=self.archive, **_TASK_CHOICES
+        )
+        self._execute(staged_sql.PAGE_SLOTS)
+        self._insert(System, ("study_id", "name", "role"), staged_sql.SYSTEMS)
+        self._execute(staged_sql.PAGE_CANDIDATES)
+        self._insert(Candidate, _CANDIDATE_COLUMNS, staged_sql.CANDIDATES)
+        self._insert(TaskCandidate, ("task_id", "slot", "candidate_id"), staged_sql.SLOTS)
+        if self.checks_keys:
+            self.lock_keys(staged_sql.PAGE_REFERS_TO)
+            _fetch("SET LOCAL session_replication_role = origin")
+        self._write_gold_keys()
+        barred_reviewers.bar_reviewers_from_tasks(
+            [Task(pk=pk, item_version_id=version) for pk, version in self._execute(staged_sql.OF_OLD_ITEMS)]
+        )
+        n_items, n_tasks, n_waiting = self._execute(staged_sql.COUNTS)[0]
+        self.counts.items += n_items
+        self.counts.tasks += n_tasks
+        self.n_waiting += n_waiting
+        _check_keys()
+
+    def write_judgments(self, records: Sequence[TaskRecord]) -> None:
+        tasks = Task.objects.filter(study=self.study).only("external_id")
+        names = [record.external_id for record in records]
+        task_ids = {task.external_id: task.pk for task in rows_in_batches(tasks, "external_id", names)}
         raters = _raters(self.study, records, self.counts)
-        judgments = write_judgments(self.study, records, tasks, raters, self.tally)
+        judgments = write_judgments(self.study, records, task_ids, raters, self.tally)
         for reason, ids in outdated_judgments(judgments).items():
             self.outdated.setdefault(reason, []).extend(ids)
         self.counts.judgments += len(judgments)
         if self.first_judgment is None and judgments:
             self.first_judgment = min(judgment.pk for judgment in judgments)
-        with connection.cursor() as cursor:
-            # Keys are checked page by page: what waits for the end of a transaction waits in the server's memory.
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+        _check_keys()
 
     def finished(self) -> ImportCounts:
         study = self.study
@@ -200,82 +197,6 @@ class StudyWriter:
         )
         return self.counts
 
-    def _new_tasks(self, records: Sequence[TaskRecord], audio: IngestedAudio) -> dict[str, int]:
-        """Add the tasks that are not there, with what they need; every task's id by name."""
-        existing = Task.objects.filter(study=self.study).only("external_id")
-        names = [record.external_id for record in records]
-        tasks = {task.external_id: task.pk for task in rows_in_batches(existing, "external_id", names)}
-        new = [record for record in records if record.external_id not in tasks]
-        if new:
-            placements = self._items(new, audio)
-            tasks |= self._tasks(new, placements, audio)
-        return tasks
-
-    def _items(self, records: Sequence[TaskRecord], audio: IngestedAudio) -> dict[str, _TaskPlacement]:
-        """Where the tasks go, by the name of their item."""
-        items = {record.item.external_id: record.item for record in records}
-        existing = set(existing_values(Item.objects.filter(study=self.study), "external_id", items))
-        new = [item for name, item in items.items() if name not in existing]
-        item_ids = bulk_queries.reserve_ids(Item, len(new))
-        version_ids = bulk_queries.reserve_ids(ItemVersion, len(new))
-        ids = list(zip(item_ids, version_ids, new, strict=True))
-        study_id, clips = self.study.pk, audio.clips
-        bulk_queries.copy_columns(
-            Item,
-            _ITEM_COLUMNS,
-            (
-                (pk, study_id, item.external_id, json.dumps(dict(item.strata)), version_id)
-                for pk, version_id, item in ids
-            ),
-        )
-        versions = (
-            (
-                version_id,
-                item_id,
-                *(item.texts.get(name, "") for name in TEXT_FIELDS),
-                clips[item.reference_audio].pk if item.reference_audio else None,
-                clips[item.audio].pk if item.audio else None,
-                audio_file_name(item.reference_audio),
-                audio_file_name(item.audio),
-                content_sha256(item, audio.hashes),
-            )
-            for item_id, version_id, item in ids
-        )
-        bulk_queries.copy_columns(ItemVersion, _VERSION_COLUMNS, versions)
-        self.counts.items += len(new)
-        placements = {
-            item.external_id: _TaskPlacement(version_id, Task.State.READY, True)
-            for _, version_id, item in ids
-        }
-        # New tasks are about the item as it is now, corrected or not.
-        for item in _lock_items(self.study, sorted(existing)):
-            assert item.current_version_id is not None
-            placements[item.external_id] = _TaskPlacement(
-                item.current_version_id, _TASK_STATES[item.state], False
-            )
-        return placements
-
-    def _tasks(
-        self, new: Sequence[TaskRecord], placements: Mapping[str, _TaskPlacement], audio: IngestedAudio
-    ) -> dict[str, int]:
-        task_placements = [placements[record.item.external_id] for record in new]
-        ids = bulk_queries.reserve_ids(Task, len(new))
-        keys = self._keys([record.external_id for record in new])
-        study_id = self.study.pk
-        rows = (
-            (pk, study_id, to.version_id, int(to.state), record.external_id, self._overlap(record), key)
-            for pk, to, record, key in zip(ids, task_placements, new, keys, strict=True)
-        )
-        bulk_queries.copy_columns(Task, _TASK_COLUMNS, rows)
-        self._candidates(new, ids, task_placements, audio)
-        known = [(pk, place) for pk, place in zip(ids, task_placements, strict=True) if not place.is_new]
-        barred_reviewers.bar_reviewers_from_tasks(
-            [Task(pk=pk, item_version_id=place.version_id) for pk, place in known]
-        )
-        self.counts.tasks += len(new)
-        self.n_waiting += sum(place.state == Task.State.READY for place in task_placements)
-        return {record.external_id: number for record, number in zip(new, ids, strict=True)}
-
     def _keys(self, names: Sequence[str]) -> list[float]:
         if self._free_place is None:
             self._free_place = task_replacement.next_free_position(self.study)
@@ -283,59 +204,49 @@ class StudyWriter:
         self._free_place += len(names)
         return keys
 
-    def _overlap(self, record: TaskRecord) -> int:
-        return max(len(record.judgments), 1 if self.archive and record.judgments else self.overlap)
+    def lock_keys(self, ids: Mapping[str, str]) -> None:
+        for table, of_table in ids.items():
+            if self._execute(staged_sql.lock_keys(table, of_table))[0][0]:
+                raise IntegrityError(f"An import refers to rows of {table} that are no longer there.")
 
-    def _candidates(
-        self,
-        records: Sequence[TaskRecord],
-        task_ids: Sequence[int],
-        placements: Sequence[_TaskPlacement],
-        audio: IngestedAudio,
-    ) -> None:
-        """The candidates of new tasks. Two tasks that show one system's same output share the candidate."""
-        self._add_systems([candidate for record in records for candidate in record.candidates])
-        candidate_ids: dict[tuple[int, int, str, int | None], int] = {}
-        takes: dict[tuple[int, int], int] = {}
-        old = sorted({place.version_id for place in placements if not place.is_new})
-        for row in rows_in_batches(Candidate.objects.all(), "item_version_id", old):
-            candidate_ids[row.item_version_id, row.system_id, row.text, row.clip_id] = row.pk
-            group = row.item_version_id, row.system_id
-            takes[group] = max(row.take, takes.get(group, 0))
-        new_candidates: list[tuple[int, int, int, str, int | None, str]] = []
-        slots = []
-        for record, task_id, place in zip(records, task_ids, placements, strict=True):
-            for slot, candidate in enumerate(record.candidates):
-                clip_id = audio.clips[candidate.audio].pk if candidate.audio else None
-                group = place.version_id, self._systems[candidate.system]
-                key = (*group, candidate.text, clip_id)
-                if key not in candidate_ids:
-                    takes[group] = takes.get(group, 0) + 1
-                    candidate_ids[key] = -len(new_candidates) - 1  # has no id yet
-                    name = audio_file_name(candidate.audio)
-                    new_candidates.append((*group, takes[group], candidate.text, clip_id, name))
-                slots.append((task_id, slot, candidate_ids[key]))
-        ids = bulk_queries.reserve_ids(Candidate, len(new_candidates))
-        bulk_queries.copy_columns(
-            Candidate,
-            _CANDIDATE_COLUMNS,
-            ((number, *values) for number, values in zip(ids, new_candidates, strict=True)),
-        )
-        bulk_queries.copy_columns(
-            TaskCandidate,
-            _SLOT_COLUMNS,
-            ((task_id, slot, at if at > 0 else ids[-at - 1]) for task_id, slot, at in slots),
+    def _write_gold_keys(self) -> None:
+        GoldKey.objects.bulk_create(
+            GoldKey(task_id=task_id, **key)
+            for task_id, rest in self._execute(staged_sql.CHECKS)
+            for key in json.loads(rest)[3]
         )
 
-    def _add_systems(self, candidates: Sequence[CandidateRecord]) -> None:
-        """Know the systems of these candidates, made where they are not there yet."""
-        roles = {one.system: one.role for one in candidates if one.system not in self._systems}
-        if not roles:
-            return
-        systems = (System(study=self.study, name=name, role=role) for name, role in sorted(roles.items()))
-        System.objects.bulk_create(systems, ignore_conflicts=True)
-        existing = System.objects.filter(study=self.study, name__in=roles)
-        self._systems.update(existing.values_list("name", "pk"))
+    def _insert(self, model: type[Model], columns: Sequence[str], select: str, **values: Any) -> None:
+        bulk_queries.insert_selected(model, columns, select, {**self._ids, **values})
+
+    def _execute(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        return _fetch(query, {**self._ids, **values})
+
+    @property
+    def _ids(self) -> dict[str, Any]:
+        return {"job": self.staged.job, "study": self.study.pk}
+
+
+_TASK_CHOICES = {
+    **{"ready": Task.State.READY.value, "withdrawn": Task.State.WITHDRAWN.value},
+    **{
+        "regular": Task.Kind.REGULAR.value,
+        "gold": Task.Kind.GOLD.value,
+        "training": Task.Kind.TRAINING.value,
+    },
+}
+
+
+def _fetch(query: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, params)
+        return cursor.fetchall() if cursor.description else []
+
+
+def _check_keys() -> None:
+    """Check foreign keys page by page: what waits for the end of a transaction waits in the server's memory."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
 def analyze_tables() -> None:
@@ -519,14 +430,21 @@ def _count_judgments(added: Sequence[_NewJudgment], tally: JudgmentTally) -> Non
     for new in added:
         by_task.setdefault(new.task_id, []).append(new)
     places = overlap.lock_tasks(set(by_task))
+    checks = Task.objects.filter(pk__in=by_task).exclude(kind=Task.Kind.REGULAR)
+    for task_id in set(checks.values_list("pk", flat=True)):  # no counter moves for those
+        del by_task[task_id]
     with connection.cursor() as cursor:
         steps = [
             sum(order_balance_step(new.record.presentation or ()) for new in judgments)
             for judgments in by_task.values()
         ]
         cursor.execute(_COUNT_SQL, [list(by_task), [len(judgments) for judgments in by_task.values()], steps])
-    tally.by_rater.update(new.rater.pk for new in added if new.rater)
-    tally.n_unnamed += sum(new.rater is None for new in added)
+    for new in added:
+        n = int(new.task_id in by_task)
+        if new.rater is None:
+            tally.n_unnamed += n
+        else:
+            tally.by_rater[new.rater.pk] += n
     tally.n_filled += sum(
         _newly_full(places[task_id], len(judgments)) for task_id, judgments in by_task.items()
     )
@@ -546,7 +464,7 @@ SELECT count(*) FROM (
 SELECT count(*) FROM (
     SELECT t.id FROM annotation_task t
     WHERE t.study_id = %(study)s AND t.external_id IN (
-        SELECT s.task_name FROM annotation_stagedtask s WHERE s.job = %(job)s AND s.said IS NOT NULL)
+        SELECT s.task_name FROM annotation_stagedtask s WHERE s.job = %(job)s AND s.judgments IS NOT NULL)
     ORDER BY t.id FOR NO KEY UPDATE OF t
 ) AS tasks
 """
@@ -554,18 +472,22 @@ SELECT count(*) FROM (
 
 def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: StagedImport) -> ImportCounts:
     """Write what is staged, with its counters and its record in the audit log. Raises Cancelled, LostLease."""
-    total, done = staging.count_staged(staged), 0
+    total, done = staging.count_staged(staged) + staging.count_staged(staged, staging.JUDGED), 0
     with running.report_over_second_connection(), transaction.atomic():
         study = running.job.study
         if study is None:
             assert options.new_study is not None
             study = _create_study(options.new_study, actor=running.job.created_by)
         writer = _begin_writing(study, options, staged)
-        for _, tasks in staging.staged_pages(staged, size=WRITE_PAGE):
+        for after, to, n in staging.page_bounds(staged, size=WRITE_PAGE):
+            writer.write_tasks(after, to)
+            done += n
+            running.progress(done, total, stage="writing")
+        for _, tasks in staging.staged_pages(staged, size=WRITE_PAGE, which=staging.JUDGED):
             records = [decode_task(task) for task in tasks]
             for record in records:
                 merging.merge_judgments(record)
-            writer.write(records, staged)
+            writer.write_judgments(records)
             done += len(tasks)
             running.progress(done, total, stage="writing")
         counts = writer.finished()
@@ -579,7 +501,13 @@ def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: Stage
 def _create_study(new: NewStudy, *, actor: User | None) -> Study:
     owner = User.objects.get(pk=new.owner) if new.owner is not None else None
     return studies.create_study(
-        slug=new.slug, title=new.title, preset=new.preset, overlap=new.overlap, actor=actor, owner=owner
+        slug=new.slug,
+        title=new.title,
+        preset=new.preset,
+        overlap=new.overlap,
+        actor=actor,
+        owner=owner,
+        workspace=studies.workspace_by_slug(new.workspace),
     )
 
 
@@ -591,7 +519,11 @@ def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -
         for statement in _LOCK_SQL.split(";"):
             cursor.execute(statement, {"study": study.pk, "job": staged.job})
     study.refresh_from_db()
-    return StudyWriter(study, options.overlap or study.overlap, options.is_archive)
+    bulk_queries.lock_for_ids(Item, ItemVersion, System, Task, Candidate, TaskCandidate)
+    checks_keys = _fetch(staged_sql.MAY_CHECK_KEYS_ITSELF)[0][0]
+    writer = StudyWriter(study, staged, options.overlap or study.overlap, options.is_archive, checks_keys)
+    writer.lock_keys(staged_sql.REFERRED_TO)
+    return writer
 
 
 def _raters(study: Study, records: Sequence[TaskRecord], counts: ImportCounts) -> dict[str, Rater]:

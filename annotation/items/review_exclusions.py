@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import F, OuterRef, Subquery
 
-from annotation.models import Exclusion, Item, Judgment, Study, User
+from annotation.models import Exclusion, Item, Judgment, Study, Task, User
 from annotation.rating import exclusions
 
 
@@ -54,7 +54,13 @@ def restore_by_review(
     )
 
 
+def n_regular(task_ids: Collection[int]) -> int:
+    """How many of these tasks a study counts."""
+    return Task.objects.filter(pk__in=task_ids, kind=Task.Kind.REGULAR).count()
+
+
 def adjust_task_counts(study: Study, change: int, *, items: int = 0) -> None:
-    """A study's items and tasks are those that are not withdrawn. Last of all: its row comes last in the order."""
+    """A study's items and tasks are those that are not withdrawn, and its tasks only the regular ones. Last of all: its
+    row comes last in the order."""
     if change or items:
         Study.objects.filter(pk=study.pk).update(n_tasks=F("n_tasks") + change, n_items=F("n_items") + items)

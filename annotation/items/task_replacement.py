@@ -98,11 +98,11 @@ def replace_tasks(
 def move_or_replace(
     tasks: Sequence[Task], version: ItemVersion, shown: Mapping[int, Sequence[Candidate]], *, study: Study
 ) -> int:
-    """Move the tasks that nobody has met, replace the others; how many were replaced. Holds their locks."""
+    """Move the tasks that nobody has met, replace the others; how many regular ones were. Holds their locks."""
     untouched = untouched_tasks(tasks)
     move_tasks([task for task in tasks if task.pk in untouched], version, shown)
     met = [task for task in tasks if task.pk not in untouched]
-    return len(replace_tasks(met, version, shown, study=study))
+    return sum(task.kind == Task.Kind.REGULAR for task in replace_tasks(met, version, shown, study=study))
 
 
 def free_task_names(study: Study, names_wanted: Sequence[str]) -> list[str]:

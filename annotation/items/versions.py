@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from annotation.errors import Conflict
 from annotation.importing.records import TEXT_FIELDS, content_digest, task_name
 from annotation.items import locks, review_exclusions, task_replacement
-from annotation.items.review_exclusions import adjust_task_counts, exclude_by_review
+from annotation.items.review_exclusions import adjust_task_counts, exclude_by_review, n_regular
 from annotation.models import (
     BarredRater,
     Candidate,
@@ -66,7 +66,7 @@ def make_version(
     Item.objects.filter(pk=item.pk).update(current_version=version)
     item.current_version = version
     exclude_by_review(ids, study=study, reason="item_corrected", actor=actor, item=item)
-    adjust_task_counts(study, successors - len(ids))
+    adjust_task_counts(study, successors - n_regular(ids))
     return version
 
 
@@ -297,7 +297,7 @@ def retract_version(item: Item, *, actor: User | None) -> ItemVersion:
         "item.version_retracted", actor=actor, study=study, subject=f"item {item.pk}",
         item=item.external_id, version=version.number,
     )  # fmt: skip
-    review_exclusions.adjust_task_counts(study, moved + len(restored_ids) - len(withdrawn_ids))
+    review_exclusions.adjust_task_counts(study, moved + n_regular(restored_ids) - n_regular(withdrawn_ids))
     return previous
 
 

@@ -26,7 +26,7 @@ def withdraw_item(item: Item, *, reason: str, actor: User | None) -> None:
         item=item.external_id,
         reason=reason,
     )
-    review_exclusions.adjust_task_counts(study, -len(ids), items=-1)
+    review_exclusions.adjust_task_counts(study, -review_exclusions.n_regular(ids), items=-1)
 
 
 def restore_item(item: Item, *, actor: User | None) -> None:
@@ -41,7 +41,7 @@ def restore_item(item: Item, *, actor: User | None) -> None:
     audit.record(
         "item.brought_back", actor=actor, study=study, subject=f"item {item.pk}", item=item.external_id
     )
-    review_exclusions.adjust_task_counts(study, len(ids), items=1)
+    review_exclusions.adjust_task_counts(study, review_exclusions.n_regular(ids), items=1)
 
 
 def _set_state(item: Item, state: Item.State) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from types import TracebackType
 
-from celery.worker import state
 from django.db import connection
 
 from annotation.jobs.jobs import RunningJob
@@ -57,7 +57,9 @@ class Heartbeat:
 
 
 def is_stopping() -> bool:
-    """An exit status of 0 counts, too. In the worker's own process: those of a pool do not hear of it."""
-    return any(
+    """An exit status of 0 counts, too. In the worker's own process: those of a pool do not hear of it, and
+    where Celery is not even loaded, this is none."""
+    state = sys.modules.get("celery.worker.state")
+    return state is not None and any(
         asked is not None and asked is not False for asked in (state.should_stop, state.should_terminate)
     )

@@ -19,13 +19,13 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
-from celery import current_app
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotation.advisory_locks import session_lock
 from annotation.errors import Conflict, DomainError, FieldProblem, InvalidInput
+from annotation.jobs import task_messages
 from annotation.mail import notices
 from annotation.models import Job, Study, User
 from annotation.studies import audit
@@ -39,6 +39,7 @@ JOB_KINDS = {
     "import": "annotation.importing.import_jobs:run",
     "flag": "annotation.review.flagging:run_flagging",
     "withdraw_rater": "annotation.raters.withdrawal:run",
+    "make_traps": "annotation.checks.traps:run_traps",
 }
 
 # A withdrawal was promised to a person: nobody cancels it.
@@ -302,7 +303,7 @@ def _lease_end() -> Any:
 def _send_message(job_id: uuid.UUID, kind: str) -> None:
     """Sent by the task's name: its module imports this one."""
     to_gpu = {"queue": _GPU_QUEUE, "expires": _GPU_MESSAGE_SECONDS} if kind in GPU_KINDS else {}
-    current_app.send_task("annotation.tasks.run_job", [str(job_id)], **to_gpu)
+    task_messages.send_task("annotation.tasks.run_job", str(job_id), **to_gpu)
 
 
 # ── Lists of jobs ──────────────────────────────────────────────────────────────

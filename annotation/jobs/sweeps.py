@@ -8,7 +8,7 @@ must find nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +31,17 @@ class SweepSource:
 
 def changed_ids(study: Study, sources: Mapping[str, SweepSource], seen: Mapping[str, int]) -> set[int]:
     """The ids of what new rows are about."""
-    ids: set[int] = set()
+    return {row[0] for row in changed_rows(study, sources, seen)}
+
+
+def changed_rows(
+    study: Study, sources: Mapping[str, SweepSource], seen: Mapping[str, int]
+) -> Iterator[tuple[Any, ...]]:
+    """What the sources select: the id of what new rows are about, and whatever else."""
     with connection.cursor() as cursor:
         for name, source in sources.items():
             cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
-            ids.update(pk for (pk,) in cursor.fetchall())
-    return ids
+            yield from cursor.fetchall()
 
 
 # By source, the highest id in sight; and by the same snapshot the oldest transaction still open, and the next one.

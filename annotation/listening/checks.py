@@ -15,7 +15,6 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation import access
-from annotation.audio import check_sounds
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
 from annotation.listening.rules import checks as rules
 from annotation.listening.rules.checks import KINDS, CheckRules, CheckRun, CheckStanding
@@ -124,6 +123,8 @@ def trial_sound(user: User, check_id: uuid.UUID, *, trial: int) -> bytes:
     check = access.listening_check_of(user, check_id)
     if check.state != ListeningCheck.State.OPEN or not 0 <= trial < len(check.trials):
         raise NotFound
+    from annotation.audio import check_sounds  # with ffmpeg, which nobody else here needs
+
     return check_sounds.encode(check.kind, check_sounds.synthesise(check.kind, check.trials[trial]))
 
 

@@ -76,11 +76,11 @@ def require_listening(
 ) -> list[float | None] | None:
     """Refuse a vote on what was not heard; else the gain in dB of each candidate, in the order shown.
 
-    None where candidates are texts, and for simulated raters, who hear nothing and could only invent a log. Where a
-    protocol neither shows clips to judge nor wants one heard, a log is only read for nonsense, and nothing is asked of
-    the database.
+    None where candidates are texts, and for simulated raters without a log. A simulated rater's log is checked by its
+    own clock (`simulated_seconds`): nobody waits while a program pretends to listen. Where a protocol neither shows
+    clips to judge nor wants one heard, a log is only read for nonsense, and nothing is asked of the database.
     """
-    if assignment.simulated:
+    if assignment.simulated and telemetry is None:
         return None
     protocol = load_protocol(assignment.protocol_version_id).spec
     if protocol.candidate != "clip" and not protocol.listening.must_hear:
@@ -88,6 +88,8 @@ def require_listening(
         return None
     conditions = _conditions_of_assignment(assignment)
     elapsed_seconds = (timezone.now() - assignment.leased_at).total_seconds()
+    if assignment.simulated:
+        elapsed_seconds = coverage.simulated_seconds(telemetry) or 0.0
     _refuse_unheard(
         coverage.check_playback_log(telemetry, conditions=conditions, wall_seconds=elapsed_seconds)
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from datetime import timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused
 
@@ -61,13 +62,20 @@ def _send_until(deadline: float, *, most: int) -> int:
             _send(mail, connection)
         except _FAULTS as error:
             _record_failure(mail, error)
+            _hang_up(connection)
             connection = None  # the next one gets a fresh one
         else:
             n_sent += 1
             _finish(mail, Mail.State.SENT, sent_at=timezone.now())
     if connection is not None:
-        connection.close()
+        _hang_up(connection)
     return n_sent
+
+
+def _hang_up(connection: BaseEmailBackend) -> None:
+    """What was sent is sent, whether or not the server says goodbye."""
+    with suppress(*_FAULTS):
+        connection.close()
 
 
 def _connect(mail: Mail) -> BaseEmailBackend | None:

@@ -79,6 +79,31 @@ def password_reset(*, link: str) -> Message:
     )
 
 
+def sign_up(*, to: str, link: str) -> Message:
+    """To an address that has no account yet, given by somebody with an invitation."""
+    return Message(
+        _("Create your account for “%(to)s”") % {"to": to},
+        [_("Somebody, probably you, has an invitation to “%(to)s” and gave this address.") % {"to": to}],
+        _("Create your account"),
+        link,
+        [_("The link works for a day."), _not_expected()],
+    )
+
+
+def sign_up_with_account(*, to: str, link: str) -> Message:
+    """The same where there is an account."""
+    return Message(
+        _("Sign in to join “%(to)s”") % {"to": to},
+        [
+            _("Somebody, probably you, has an invitation to “%(to)s” and gave this address.") % {"to": to},
+            _("You have an account with it already: sign in to join."),
+        ],
+        _("Sign in to join"),
+        link,
+        [_not_expected()],
+    )
+
+
 def confirm_address(*, name: str, link: str) -> Message:
     return Message(
         _("Confirm your new address"),

@@ -37,24 +37,31 @@ _OUTCOMES = {
 def job_finished(job: Job) -> None:
     """To whoever started it."""
     if job.kind in JOB_TITLES:
-        path = reverse("job", args=[job.pk])
-        _post_end(JOB_TITLES[job.kind], job.created_by, job.study, job.state, job.message, path)
+        title, page = JOB_TITLES[job.kind], ("job", job.pk)
+        _post_end(title, job.created_by, job.study, job.state, job.message, page)
 
 
 def run_finished(
     name: str, run_id: int, *, user: User | None, study: Study, state: str, message: str
 ) -> None:
     """To whoever requested it; nobody did where a policy of the study did."""
-    _post_end(RUN_TITLES[name], user, study, state, message, reverse(RUN_PAGES[name], args=[run_id]))
+    _post_end(RUN_TITLES[name], user, study, state, message, (RUN_PAGES[name], run_id))
 
 
 def _post_end(
-    title: Callable[[], str], user: User | None, study: Study | None, state: str, message: str, path: str
+    title: Callable[[], str],
+    user: User | None,
+    study: Study | None,
+    state: str,
+    message: str,
+    page: tuple[str, object],
 ) -> None:
+    """`page`: the name of its address, and whose it is."""
     outcome = _OUTCOMES.get(state)
     if user is None or not user.mails_jobs or outcome is None or not _may_read(user, study):
         return
-    name, link = study.title if study else "", outbox.site_address(path)
+    # Only now: the first address that a process looks up costs it the import of every page.
+    name, link = study.title if study else "", outbox.site_address(reverse(page[0], args=[page[1]]))
     outbox.post(
         user.email,
         lambda: messages.job_finished(job=title(), study=name, outcome=outcome(), detail=message, link=link),

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from celery import current_app
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
@@ -14,6 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone, translation
 
 from annotation.errors import Conflict
+from annotation.jobs import task_messages
 from annotation.mail.messages import Message
 from annotation.models import Invitation, Mail, Study, User
 
@@ -52,6 +52,8 @@ def post(
     """Put a mail into the outbox, written in the language of the account it is to, or else in the current one. None,
     and nothing is sent, where the address has had too many within the hour. Not `limited`: what nobody may keep from
     its reader by causing others."""
+    if user is not None and user.session_only:
+        return None  # participants of panels have no address
     if limited and Mail.objects.filter(to=to, created_at__gt=timezone.now() - HOUR).count() >= PER_ADDRESS:
         return None
     with translation.override((user.language if user else "") or translation.get_language()):
@@ -78,7 +80,7 @@ def withdraw(mails: QuerySet[Mail]) -> None:
 
 
 def wake_sender() -> None:
-    current_app.send_task("annotation.tasks.send_mail")
+    task_messages.send_task("annotation.tasks.send_mail")
 
 
 def site_address(path: str) -> str:

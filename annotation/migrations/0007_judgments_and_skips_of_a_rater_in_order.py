@@ -5,14 +5,17 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
+from annotation.online_indexes import AddIndexOnline, DropForeignKeyIndexOnline
+
 
 class Migration(migrations.Migration):
+    atomic = False
     dependencies = [
         ("annotation", "0006_mail"),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name="assignment",
             index=models.Index(
                 condition=models.Q(("state", 3)),
@@ -20,11 +23,11 @@ class Migration(migrations.Migration):
                 name="assignment_skipped_of_rater",
             ),
         ),
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name="judgment",
             index=models.Index(fields=["rater", "id"], name="judgment_rater_keyset"),
         ),
-        migrations.AlterField(
+        DropForeignKeyIndexOnline(
             model_name="judgment",
             name="rater",
             field=models.ForeignKey(

@@ -22,6 +22,14 @@ from annotation.models.judgment import Judgment as Judgment
 from annotation.models.listening import Clip as Clip
 from annotation.models.listening import ListeningCheck as ListeningCheck
 from annotation.models.mail import Mail as Mail
+from annotation.models.onboarding import Consent as Consent
+from annotation.models.onboarding import ConsentVersion as ConsentVersion
+from annotation.models.onboarding import Demographics as Demographics
+from annotation.models.onboarding import GuidelinesReading as GuidelinesReading
+from annotation.models.onboarding import TrainingRun as TrainingRun
+from annotation.models.panel import PanelLink as PanelLink
+from annotation.models.panel import Participant as Participant
+from annotation.models.panel import Place as Place
 from annotation.models.people import Invitation as Invitation
 from annotation.models.people import InvitationUse as InvitationUse
 from annotation.models.people import Membership as Membership
@@ -32,6 +40,8 @@ from annotation.models.protocol import ProtocolDraft as ProtocolDraft
 from annotation.models.protocol import ProtocolVersion as ProtocolVersion
 from annotation.models.protocol import Question as Question
 from annotation.models.protocol import StudyAttachment as StudyAttachment
+from annotation.models.rater_action import RaterAction as RaterAction
+from annotation.models.rater_action import RaterNotice as RaterNotice
 from annotation.models.review import CaseEvent as CaseEvent
 from annotation.models.review import CaseReason as CaseReason
 from annotation.models.review import Correction as Correction
@@ -42,8 +52,11 @@ from annotation.models.saved_view import SavedView as SavedView
 from annotation.models.study import OrderingPolicy as OrderingPolicy
 from annotation.models.study import Study as Study
 from annotation.models.task import BarredRater as BarredRater
+from annotation.models.task import CheckOutcome as CheckOutcome
 from annotation.models.task import GoldKey as GoldKey
 from annotation.models.task import Task as Task
 from annotation.models.task import TaskCandidate as TaskCandidate
 from annotation.models.webhook import Webhook as Webhook
 from annotation.models.webhook import WebhookDelivery as WebhookDelivery
+from annotation.models.workspace import Workspace as Workspace
+from annotation.models.workspace import WorkspaceMembership as WorkspaceMembership

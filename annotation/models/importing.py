@@ -35,7 +35,8 @@ class StagedTask(models.Model):
     """A task, or a fragment of one, as its source gives it: texts of JSON, made by `importing.records.encode_task`.
 
     ordinal: its place among what the reader yielded. item, candidates: what two fragments must agree in; item_hash: a
-    short digest of the first. said: judgments, without the brackets of a list, so that fragments are joined by commas.
+    short digest of the first. judgments: without the brackets of a list, so that fragments are joined by commas;
+    n_judgments: how many, once those are merged. n_sounds: how many the task names.
     """
 
     pk = models.CompositePrimaryKey("job", "ordinal")
@@ -48,17 +49,21 @@ class StagedTask(models.Model):
     item = models.TextField()
     candidates = models.TextField()
     rest = models.TextField()
-    said = models.TextField(null=True)  # noqa: DJ001  # none is not an empty text: it is left out of a join
+    judgments = models.TextField(null=True)  # noqa: DJ001  # none is not an empty text: it is left out of a join
+    n_judgments = models.IntegerField(default=0, db_default=0)
+    n_sounds = models.SmallIntegerField(default=0, db_default=0)
 
 
 class StagedSound(models.Model):
-    """What became of a sound that an import needs. `created`: its clip was not there before."""
+    """What became of a sound that an import needs: a clip, or in a dry run none. `created`: its clip was not there
+    before. file_name: of the file that the source names, for the rows that show the sound."""
 
     job = models.UUIDField()
     sound = models.TextField()
     sha256 = models.CharField(max_length=64)
     clip_id = models.BigIntegerField(null=True)
     created = models.BooleanField(default=False)
+    file_name = models.CharField(max_length=255, default="", db_default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "sound"], name="staged_sound_once")]

@@ -71,28 +71,39 @@ class ItemVersion(models.Model):
     `retracted`: the correction that made it was undone; the item is what it was before.
     """
 
-    item = models.ForeignKey(Item, models.CASCADE, related_name="versions")
+    # Foreign keys without an index of their own begin a constraint below, or are empty nearly everywhere.
+    item = models.ForeignKey(Item, models.CASCADE, related_name="versions", db_index=False)
     number = models.PositiveSmallIntegerField(default=1)
     prompt = models.TextField(blank=True)
     lyrics = models.TextField(blank=True)
     reference_clip = models.ForeignKey(
-        "annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+"
+        "annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     question = models.TextField(blank=True)
     reference = models.TextField(blank=True)
     rationale = models.TextField(blank=True)
     transcript = models.TextField(blank=True)
-    clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    clip = models.ForeignKey(
+        "annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
     reference_clip_file = models.CharField(max_length=255, blank=True, default="", db_default="")
     clip_file = models.CharField(max_length=255, blank=True, default="", db_default="")
     extra = models.JSONField(default=dict, blank=True)
     content_sha256 = models.CharField(max_length=64)
     retracted = models.BooleanField(default=False)
-    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(
+        "annotation.User", models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["item", "number"], name="item_version_number_once")]
+        indexes = [
+            models.Index(
+                fields=[name], condition=Q(**{f"{name}__isnull": False}), name=f"item_version_{name[:15]}"
+            )
+            for name in ("reference_clip", "clip", "created_by")
+        ]
 
 
 class Candidate(models.Model):
@@ -103,19 +114,27 @@ class Candidate(models.Model):
     of the file that an import brought; raters never see it.
     """
 
-    item_version = models.ForeignKey(ItemVersion, models.CASCADE, related_name="candidates")
+    item_version = models.ForeignKey(ItemVersion, models.CASCADE, related_name="candidates", db_index=False)
     system = models.ForeignKey(System, models.PROTECT, related_name="candidates")
     take = models.PositiveSmallIntegerField(default=1)
     text = models.TextField(blank=True)
-    clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    clip = models.ForeignKey(
+        "annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
     clip_file = models.CharField(max_length=255, blank=True, default="", db_default="")
-    carried_from = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+")
+    carried_from = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
     provenance = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["item_version", "system", "take"], name="candidate_take_once"),
+        ]
+        indexes = [
+            models.Index(fields=[name], condition=Q(**{f"{name}__isnull": False}), name=f"candidate_{name}")
+            for name in ("clip", "carried_from")
         ]
 
     @property

@@ -46,6 +46,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     language = models.CharField(_("language"), max_length=10, blank=True, default="")
     mails_jobs = models.BooleanField(default=False)
     mails_cases = models.BooleanField(default=True)
+    # Of a panel's participant: no password, no address, and nothing but the pages of one study
+    # (`annotation.panels.confinement`).
+    session_only = models.BooleanField(default=False, db_default=False)
 
     # The studies that a request is limited to by its token; None for all. Set per request, never stored.
     only_studies: frozenset[int] | None = None
@@ -80,6 +83,8 @@ class Membership(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=12, choices=Role.choices)
+    # Follows the person's role in the study's workspace; not where the study itself gave them a role.
+    by_workspace = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -89,10 +94,13 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that makes whoever opens it a member. Only a digest is kept: the link is shown once, or goes to `email`.
-    `label` names its recipient for those who run the study."""
+    """A link that makes whoever opens it a member of a study, or of a workspace. Only a digest is kept: the link is
+    shown once, or goes to `email`. `label` names its recipient for those who run it."""
 
-    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="invitations")
+    study = models.ForeignKey("annotation.Study", models.CASCADE, null=True, related_name="invitations")
+    workspace = models.ForeignKey(
+        "annotation.Workspace", models.CASCADE, null=True, blank=True, related_name="invitations"
+    )
     role = models.CharField(max_length=12, choices=Role.choices)
     label = models.CharField(max_length=100, blank=True, default="")
     email = models.EmailField(blank=True, default="")
@@ -103,6 +111,14 @@ class Invitation(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(study=None) ^ models.Q(workspace=None),
+                name="invitation_to_a_study_or_a_workspace",
+            )
+        ]
 
     @property
     def is_open(self) -> bool:
@@ -144,6 +160,8 @@ class Rater(models.Model):
         PERSON = "person", _("Person")
         IMPORTED = "imported", _("Imported")
         SIMULATED = "simulated", _("Simulated")
+        # Somebody who runs the study, on the way that participants of a panel go: their votes never count.
+        TEST = "test", _("Test")
 
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="raters")
     user = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="raters")
@@ -153,11 +171,25 @@ class Rater(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     # The shuffle key of the task leased last: the next one is looked for after it.
     cursor = models.FloatField(default=0.0)
+    # Tasks of every kind ever answered, whatever became of the answers; and, of a panel's participant, at how many
+    # their batch began and ends.
+    n_answered = models.IntegerField(default=0, db_default=0)
+    batch_from = models.IntegerField(default=0, db_default=0)
+    batch_until = models.IntegerField(null=True, blank=True)
+    # The quotas of strata that hold in that batch, and since when its tasks count: {"since": …, "quotas": […]}.
+    stratum_quotas = models.JSONField(null=True, blank=True)
     n_judgments = models.IntegerField(default=0)
     n_surplus = models.IntegerField(default=0)
     n_skips = models.IntegerField(default=0)
     n_tasks_filled = models.IntegerField(default=0)
+    # Tasks handed out so far, of whatever kind: at which of them a check comes follows from this (`checks.rules`).
+    n_drawn = models.IntegerField(default=0, db_default=0)
+    # Judgments of hidden checks; `n_judgments` has none of them.
+    n_checks = models.IntegerField(default=0, db_default=0)
     last_judgment_at = models.DateTimeField(null=True, blank=True)
+    # In a study with steps before the rating: they are done, and hold until then. Emptied by whatever makes a step due
+    # again; `onboarding.path` alone sets it.
+    cleared_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -173,6 +205,11 @@ class Rater(models.Model):
 
     def __str__(self) -> str:
         return self.pseudonym
+
+    @property
+    def n_done(self) -> int:
+        """What the rater has answered as they count it: with hidden checks, and late answers to full tasks."""
+        return self.n_judgments + self.n_checks + self.n_surplus
 
 
 # ── Withdrawal ─────────────────────────────────────────────────────────────────

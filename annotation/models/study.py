@@ -63,9 +63,6 @@ class Study(models.Model):
     lease_minutes = models.PositiveSmallIntegerField(
         _("minutes to finish a task"), default=15, validators=[MinValueValidator(1), MaxValueValidator(600)]
     )
-    # Shares of injected tasks and the rules about listening; they act once a study sets them.
-    gold_rate = models.FloatField(default=0.0)
-    repeat_rate = models.FloatField(default=0.0)
     rules = models.JSONField(default=dict, blank=True)
     seed = models.BigIntegerField(default=new_seed)
     # What raters' own counters cannot hold: items and tasks, and the judgments of unnamed imported raters.
@@ -73,6 +70,9 @@ class Study(models.Model):
     n_tasks = models.IntegerField(default=0)
     n_unnamed_judgments = models.IntegerField(default=0)
     n_unnamed_tasks_filled = models.IntegerField(default=0)
+    workspace = models.ForeignKey(
+        "annotation.Workspace", models.PROTECT, null=True, blank=True, related_name="studies"
+    )
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     # Archived: closed, out of the lists, and nothing in it can be changed.

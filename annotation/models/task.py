@@ -9,7 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Task(models.Model):
-    """Overlap holds by the named constraint: valid judgments + live leases can never pass it, whatever runs at once."""
+    """Overlap holds by the named constraint: valid judgments + live leases can never pass it, whatever runs at once.
+
+    Only regular tasks are in the queue and in figures. The others (training tasks and hidden checks) take any number of
+    judgments, and no counter below moves for them: a few of them are shown to everybody, who would wait for their rows.
+    """
 
     class Kind(models.IntegerChoices):
         REGULAR = 1, _("Regular")
@@ -17,6 +21,7 @@ class Task(models.Model):
         GOLD = 3, _("Gold")
         TRAP = 4, _("Trap")
         REPEAT = 5, _("Repeat")
+        IDENTICAL = 6, _("Identical pair")
 
     class State(models.IntegerChoices):
         READY = 1, _("Ready")
@@ -29,9 +34,13 @@ class Task(models.Model):
     external_id = models.CharField(max_length=300)
     kind = models.PositiveSmallIntegerField(choices=Kind.choices, default=Kind.REGULAR)
     state = models.PositiveSmallIntegerField(choices=State.choices, default=State.READY)
-    repeats = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="repeated_by")
+    repeats = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="repeated_by", db_index=False
+    )
     # The task about the version of the item before this one.
-    replaces = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="replaced_by")
+    replaces = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="replaced_by", db_index=False
+    )
     overlap = models.PositiveSmallIntegerField()
     # How many of these the study asked for one at a time, because the votes before had decided nothing.
     overlap_added = models.PositiveSmallIntegerField(default=0, db_default=0)
@@ -46,10 +55,10 @@ class Task(models.Model):
     # What a model says of it, for studies that show this: {"scorer": name, "answers": {question key: value}}.
     hint = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
-    # Stored, so that the index of open tasks changes only when a task fills up or opens again: the counters move on
-    # every lease and submit, and PostgreSQL then updates the row in place (HOT).
+    # Open in the regular queue. Stored, so that the index of open tasks changes only when a task fills up or opens
+    # again: the counters move on every lease and submit, and PostgreSQL then updates the row in place (HOT).
     wants_more = models.GeneratedField(
-        expression=Q(state=1) & Q(n_judgments__lt=F("overlap") - F("n_leases")),  # type: ignore[arg-type]  # a Q will do
+        expression=Q(kind=1) & Q(state=1) & Q(n_judgments__lt=F("overlap") - F("n_leases")),  # type: ignore[arg-type]  # a Q will do
         output_field=models.BooleanField(),
         db_persist=True,
     )
@@ -73,13 +82,20 @@ class Task(models.Model):
                 name="task_open_by_priority",
             ),
             models.Index(fields=["study", "id"], name="task_study_keyset"),
+            # The pools of checks, of which there are few.
+            models.Index(fields=["study", "kind"], condition=Q(kind__gt=1), name="task_checks"),
+            # Hardly any task has either; an index of them all would be written with each.
+            models.Index(fields=["repeats"], condition=Q(repeats__isnull=False), name="task_repeated"),
+            models.Index(fields=["replaces"], condition=Q(replaces__isnull=False), name="task_replaced"),
         ]
 
 
 class TaskCandidate(models.Model):
     """Which candidates a task shows, in canonical slots 0, 1, …; what a rater sees first is the assignment's order."""
 
-    task = models.ForeignKey(Task, models.CASCADE, related_name="slots")
+    task = models.ForeignKey(
+        Task, models.CASCADE, related_name="slots", db_index=False
+    )  # its constraint has one
     slot = models.PositiveSmallIntegerField()
     candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="+")
 
@@ -111,9 +127,31 @@ class GoldKey(models.Model):
     choice = models.PositiveSmallIntegerField(null=True, blank=True)
     value = models.FloatField(null=True, blank=True)
     tolerance = models.FloatField(default=0.0)
-    explanation = models.TextField(blank=True)
+    # Why, by language: raters read it after a training task.
+    explanation = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["task", "question_key"], name="gold_key_once_per_question")
         ]
+
+
+class CheckOutcome(models.Model):
+    """How a rater did on a training task or hidden check: of each of their judgments of one, the row that stands.
+
+    `passed` is None where nothing is expected: of repeats, and of identical pairs in a protocol without a tie. `score`
+    is the share of expected answers that were given; of a repeat, how alike the two answers are, from 0 to 1.
+    """
+
+    judgment = models.OneToOneField(
+        "annotation.Judgment", models.CASCADE, primary_key=True, related_name="check_outcome"
+    )
+    rater = models.ForeignKey("annotation.Rater", models.CASCADE, related_name="+", db_index=False)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="check_outcomes")
+    kind = models.PositiveSmallIntegerField(choices=Task.Kind.choices)
+    passed = models.BooleanField(null=True)
+    score = models.FloatField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["rater", "created_at"], name="check_outcome_of_rater")]

@@ -60,6 +60,8 @@ __all__ = [
     "parse",
     "preset",
     "preset_keys",
+    "preset_of_guidelines",
+    "preset_overlap",
 ]
 
 # The fewest and the most candidates that a layout can show.
@@ -84,15 +86,45 @@ def preset_keys() -> list[str]:
 
 
 def definition_of_preset(key: str) -> dict[str, Any]:
+    return {name: value for name, value in _preset_file(key).items() if name != "study"}
+
+
+def _preset_file(key: str) -> dict[str, Any]:
     if key not in preset_keys():
         raise ProtocolError("preset", f"{key!r} is not one of {', '.join(preset_keys())}")
     text = resources.files("annotation.protocols").joinpath(f"{key}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
+# Judgments wanted per task where neither the study nor its preset says a number.
+DEFAULT_OVERLAP = 3
+
+
+@cache
+def preset_overlap(key: str) -> int:
+    """Judgments per task as the preset's source had them; the default for questions of one's own."""
+    study = _preset_file(key).get("study", {}) if key in preset_keys() else {}
+    return int(study.get("overlap", DEFAULT_OVERLAP))
+
+
 @cache
 def preset(key: str) -> Protocol:
     return parse(definition_of_preset(key))
+
+
+def preset_of_guidelines(definition: Mapping[str, Any]) -> str:
+    """The key of the preset whose guidelines a definition has, though it asks none of that preset's questions; else
+    empty."""
+    key = str(definition.get("key", ""))
+    if key not in preset_keys():
+        return ""
+    preset = definition_of_preset(key)
+    asked, of_preset = (
+        {str(one.get("key")) for one in whole.get("questions", []) if isinstance(one, Mapping)}
+        for whole in (definition, preset)
+    )
+    unchanged = definition.get("guidelines") == preset.get("guidelines")
+    return key if unchanged and asked and not asked & of_preset else ""
 
 
 def parse(definition: Mapping[str, Any]) -> Protocol:

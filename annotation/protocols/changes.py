@@ -65,6 +65,9 @@ OTHER_TASKS = "Before and after the change, different tasks would be asked about
 OTHER_MATERIAL = "Raters before and after the change would judge by different material."
 NO_ANSWERS_YET = "Judgments that are there have no answer to it. Leave it optional."
 ANSWERED_ALREADY = "Judgments have answers to it. Make it optional first, or keep it."
+GOLD_STANDS = (
+    "Checks (such as gold tasks) expect an answer that it could not have. Make them regular tasks first."
+)
 REASONS = (
     TASKS_SHOW_IT,
     ANSWERS_DIFFER,
@@ -74,6 +77,7 @@ REASONS = (
     OTHER_MATERIAL,
     NO_ANSWERS_YET,
     ANSWERED_ALREADY,
+    GOLD_STANDS,
 )
 
 _TASKS = (Since.TASKS, TASKS_SHOW_IT)
@@ -96,6 +100,8 @@ _QUESTION: dict[str, _Rule] = {
     ),
     "ask_if": _CONDITION,
 }  # fmt: skip
+# Those that decide which answers there are.
+ANSWER_FIELDS = ("kind", "points", "options", "tie", "both_bad", "minimum", "maximum")
 # Parts with fields of their own, which are compared one by one.
 _OWN_PARTS = {"questions", "codes", "skip_reasons", "glossary", "content", "listening"}
 _NESTED = {"points", "options", "bands", "confidence", "required"}
@@ -136,6 +142,22 @@ def is_same_scale(old: QuestionSpec, new: QuestionSpec) -> bool:
         change.reason in apart and not change.field.startswith("confidence")
         for change in _question(old, new, "question")
     )
+
+
+def allows_answer(question: QuestionSpec | None, *, choice: int | None, value: float | None) -> bool:
+    """Whether a stored answer (`annotation.models.Answer`) can be one to this question."""
+    if question is None:
+        return False
+    if question.kind == "preference" and choice is not None:
+        return (1 <= choice <= 2) or (choice == 3 and question.tie) or (choice == 4 and question.both_bad)
+    if question.kind == "preference" or value is None:
+        return choice is None and value is None
+    if question.kind == "choice":
+        return 1 <= value <= len(question.option_keys)
+    if question.values:
+        return value in question.values
+    low, high = question.minimum, question.maximum
+    return (low is None or value >= low) and (high is None or value <= high)
 
 
 # ── The parts ─────────────────────────────────────────────────────────────────

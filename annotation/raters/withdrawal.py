@@ -19,7 +19,17 @@ from django.utils import timezone
 from annotation.errors import Conflict
 from annotation.jobs import jobs
 from annotation.jobs.jobs import RunningJob
-from annotation.models import Assignment, Exclusion, Job, Judgment, Rater, RaterWithdrawal, Study, User
+from annotation.models import (
+    Assignment,
+    Demographics,
+    Exclusion,
+    Job,
+    Judgment,
+    Rater,
+    RaterWithdrawal,
+    Study,
+    User,
+)
 from annotation.rating import exclusions, leases
 from annotation.studies import audit
 
@@ -55,6 +65,8 @@ def withdraw(rater: Rater, *, mode: str, actor: User | None, note: str = "") -> 
     withdrawal = RaterWithdrawal.objects.create(
         rater=locked, mode=Mode(mode), note=note.strip(), withdrawn_by=actor, withdrawn_at=timezone.now()
     )
+    # What they said about themselves goes at once, in either mode; their consent stays, as the certificate names it.
+    Demographics.objects.filter(rater=locked).delete()
     before, locked.state = locked.state, Rater.State.WITHDRAWN
     locked.save(update_fields=["state"])
     audit.record(

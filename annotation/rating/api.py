@@ -20,7 +20,8 @@ from annotation.api.authentication import Scope
 from annotation.api.serializers import In, Method, Out, operation, problem_responses
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
-from annotation.rating import briefings, judgments, leases, revisions
+from annotation.onboarding.training import Feedback, QuestionFeedback
+from annotation.rating import briefings, judgments, leases, revisions, turns
 from annotation.rating.rules import answers
 from annotation.studies.protocols import load_protocol
 
@@ -106,6 +107,13 @@ class JudgmentIn(In):
         return telemetry
 
 
+class SubmissionIn(JudgmentIn):
+    next = NextIn(
+        required=False,
+        help_text="Lease the next task with the same request. `holding`: the tasks held beside the one answered here.",
+    )
+
+
 class SkipIn(In):
     reason = serializers.CharField(max_length=40)
     comment = serializers.CharField(default="", allow_blank=True, max_length=2000)
@@ -170,6 +178,11 @@ class HintOut(serializers.Serializer):
     )
 
 
+class TrainingPlaceOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    tasks = serializers.IntegerField()
+
+
 class AssignmentOut(serializers.Serializer):
     id = serializers.UUIDField()
     protocol_version = serializers.IntegerField(help_text="The version these questions belong to.")
@@ -177,6 +190,9 @@ class AssignmentOut(serializers.Serializer):
     content = ContentOut(many=True)
     candidates = CandidateOut(many=True)
     listening = ListeningOut()
+    training = TrainingPlaceOut(
+        required=False, help_text="Of a training task: which of how many this is. Its answer gets feedback."
+    )
     note = serializers.CharField(
         required=False, help_text="What an expert who asks for more judgments of this task says to look at."
     )
@@ -207,9 +223,31 @@ class HeartbeatOut(serializers.Serializer):
     expires_at = serializers.DateTimeField()
 
 
+class QuestionFeedbackOut(Out):
+    shape = QuestionFeedback
+    expected = serializers.DictField(
+        help_text="As an answer to the question is sent: choice, value or option. Sides are as you saw them."
+    )
+    explanation = serializers.DictField(child=serializers.CharField(), help_text="Why, by language.")
+
+
+class FeedbackOut(Out):
+    shape = Feedback
+    questions = QuestionFeedbackOut(many=True)
+    notes = {"state": "Of the training run: open, passed or failed."}
+
+
+# Whether a late answer counts is not in it: the answer to a check always does, to a full task never.
 class JudgmentOut(serializers.Serializer):
     client_id = serializers.UUIDField()
-    surplus = serializers.BooleanField()
+    feedback = FeedbackOut(required=False, help_text="Of a training task only.")
+
+
+class SubmissionOut(JudgmentOut):
+    next = NextOut(
+        required=False,
+        help_text="Where it was requested, and …/next/ would not be refused now: ask there for the reason.",
+    )
 
 
 # ── A rater's own judgment ─────────────────────────────────────────────────────
@@ -242,15 +280,19 @@ class GivenOut(Out):
 
 
 def judgment_operation(
-    operation_id: str, stored: str = "Stored, and committed."
+    operation_id: str,
+    stored: str = "Stored, and committed.",
+    *,
+    request: type[JudgmentIn] = JudgmentIn,
+    response: type[JudgmentOut] = JudgmentOut,
 ) -> Callable[[Method], Method]:
     """The schema of an endpoint that takes a judgment."""
     return extend_schema(
         operation_id=operation_id,
-        request=JudgmentIn,
+        request=request,
         responses={
-            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
-            201: OpenApiResponse(JudgmentOut, stored),
+            200: OpenApiResponse(response, "Stored before: the first result again."),
+            201: OpenApiResponse(response, stored),
             **problem_responses(400, 403, 404, 409),
         },
     )
@@ -260,9 +302,15 @@ def submission_of(request: Request) -> judgments.Submission:
     return judgments.Submission(**JudgmentIn.parsed(request.data))
 
 
-def receipt_response(receipt: judgments.Receipt, *, status: int = 201) -> Response:
-    """`status` is of a judgment that was not stored before."""
-    body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
+def receipt_response(
+    receipt: judgments.Receipt, *, status: int = 201, following: leases.Turn | None = None
+) -> Response:
+    """`status` is of a judgment that was not stored before; `following` the next task, where it was requested."""
+    body: dict[str, Any] = {"client_id": str(receipt.client_id)}
+    if receipt.feedback is not None:
+        body["feedback"] = FeedbackOut(receipt.feedback).data
+    if following is not None:
+        body["next"] = turns.turn_body(*following)
     return Response(body, status=200 if receipt.replayed else status)
 
 
@@ -275,13 +323,7 @@ class NextView(_RatingView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next task. `assignment` is null at the end of the queue."""
         body = NextIn.parsed(request.data)
-        rater, lease = leases.lease_next(request.user, slug, holding=body["holding"])
-        return Response(
-            {
-                "assignment": None if lease is None else briefings.brief(lease),
-                "progress": {"done": rater.n_judgments, "tasks": rater.n_tasks},
-            }
-        )
+        return Response(turns.turn_body(*leases.lease_next(request.user, slug, **body)))
 
 
 class ProtocolView(APIView):
@@ -333,10 +375,15 @@ class JudgmentView(_RatingView):
         assignment = access.assignment_of(request.user, assignment_id)
         return Response({**asdict(own_judgment), "assignment": briefings.brief(assignment)})
 
-    @judgment_operation("submit_judgment")
+    @judgment_operation("submit_judgment", request=SubmissionIn, response=SubmissionOut)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
-        """Submit the answers to one assignment. Safe to repeat with the same `client_id`."""
-        return receipt_response(judgments.submit(request.user, assignment_id, submission_of(request)))
+        """Submit the answers to one assignment, and lease the next task where `next` is given. Safe to repeat with the
+        same `client_id`."""
+        body = SubmissionIn.parsed(request.data)
+        wanted = body.pop("next", None)
+        receipt = judgments.submit(request.user, assignment_id, judgments.Submission(**body))
+        following = None if wanted is None else leases.lease_after(request.user, assignment_id, **wanted)
+        return receipt_response(receipt, following=following)
 
 
 class RevisionsView(_RatingView):

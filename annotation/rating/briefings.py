@@ -7,15 +7,19 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
 
+from annotation.checks.rules import may_repeat_a_sound
 from annotation.listening import coverage, signed_clips, spectrograms
 from annotation.listening.coverage import ClipMeasurements
 from annotation.listening.rules.coverage import Conditions, ListeningRules, page_settings
 from annotation.listening.signed_clips import CLIP_FIELDS
+from annotation.onboarding import training
 from annotation.protocols import Protocol as ProtocolSpec
+from annotation.rating.content_sql import CONTENT_COLUMNS, CONTENT_TABLES
 from annotation.rating.rules import hints
 from annotation.rating.rules.counterbalancing import candidate_labels
 from annotation.studies.protocols import load_protocol
@@ -23,24 +27,18 @@ from annotation.studies.protocols import load_protocol
 # A flat line, drawn where two clips are one sound: their waveforms would tell at a glance.
 NO_PEAKS = bytes(2)
 _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
-_CONTENT = """
-SELECT v.prompt, v.lyrics, v.question, v.reference, v.rationale, v.transcript,
-       v.reference_clip_id, v.clip_id, slots.texts, slots.clips, s.rules,
+_CONTENT = f"""
+SELECT {CONTENT_COLUMNS},
        (SELECT r.comment FROM annotation_return r JOIN annotation_assignment a ON a.id = %(assignment)s
         WHERE r.task_id = t.id AND r.assignment_id IS NULL AND r.state = 'waiting' AND a.state = 1
           AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b
                           WHERE b.task_id = t.id AND b.rater_id = a.rater_id AND b.reason = 'reviews')
         ORDER BY r.id DESC LIMIT 1),
        CASE WHEN s.rules ? 'hints' THEN
-           (SELECT a.hint FROM annotation_assignment a WHERE a.id = %(assignment)s AND a.hint_shown) END
+           (SELECT a.hint FROM annotation_assignment a WHERE a.id = %(assignment)s AND a.hint_shown) END,
+       t.kind = 2
 FROM annotation_task t
-JOIN annotation_study s ON s.id = t.study_id
-JOIN annotation_itemversion v ON v.id = t.item_version_id
-JOIN LATERAL (
-    SELECT array_agg(c.text ORDER BY s.slot) AS texts, array_agg(c.clip_id ORDER BY s.slot) AS clips
-    FROM annotation_taskcandidate s JOIN annotation_candidate c ON c.id = s.candidate_id
-    WHERE s.task_id = t.id
-) slots ON true
+{CONTENT_TABLES}
 WHERE t.id = %(task)s
 """
 _CLIPS = """
@@ -68,20 +66,25 @@ class ShownTask(signed_clips.ShownTask, Protocol):
     def expires_at(self) -> datetime: ...
 
 
-def brief(shown: ShownTask, *, routes: signed_clips.Routes = signed_clips.RATING_ROUTES) -> dict[str, Any]:
+def brief(
+    shown: ShownTask,
+    *,
+    routes: signed_clips.Routes = signed_clips.RATING_ROUTES,
+    content: TaskContent | None = None,
+) -> dict[str, Any]:
     """All that may leave the server before the vote: `content` in protocol order, then `candidates` as A, B, … in the
     order drawn for this rater. No system, no gold key, no score, no answer of others.
 
     `note` is there while an expert asks for more judgments of the task: their own words, which might tell what others
     answered. So it is for raters, and not for experts who judge it blind. `hint` is there where the study shows model
-    predictions and the draw did not withhold this one.
+    predictions and the draw did not withhold this one. `content`: where it was read with the lease.
     """
     protocol = load_protocol(shown.protocol_version_id)
-    task = _task_content(shown)
+    task = content or _task_content(shown)
     letters = candidate_labels(protocol.spec.layout)
     clips, conditions = _clips(shown, protocol.spec, task, letters, routes)
     instructed = any(task.parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
-    briefing = {
+    briefing: dict[str, Any] = {
         "id": str(shown.id),
         "protocol_version": protocol.number,
         "expires_at": shown.expires_at,
@@ -96,12 +99,20 @@ def brief(shown: ShownTask, *, routes: signed_clips.Routes = signed_clips.RATING
     }
     if task.note is not None:
         briefing["note"] = task.note
-    if task.hint and (hint := hints.hint_as_shown(json.loads(task.hint), protocol.spec, shown.presentation)):
+    # A model's prediction would tell what a training task expects.
+    if (
+        task.hint
+        and not task.is_training
+        and (hint := hints.hint_as_shown(json.loads(task.hint), protocol.spec, shown.presentation))
+    ):
         briefing["hint"] = hint
+    if task.is_training and (place := training.place_in_run(shown.id, shown.task_id)):
+        briefing["training"] = place
+        briefing["listening"]["change_minutes"] = 0  # after the feedback
     return briefing
 
 
-class _TaskContent(NamedTuple):
+class TaskContent(NamedTuple):
     """A task's item fields (texts and clip ids), its candidates by slot, and what its study shows."""
 
     parts: dict[str, Any]
@@ -110,18 +121,35 @@ class _TaskContent(NamedTuple):
     rules: ListeningRules
     note: str | None
     hint: str | None
+    is_training: bool
+    # Whether two clips of a task may be one sound, in this study.
+    repeats_a_sound: bool
 
 
-def _task_content(shown: ShownTask) -> _TaskContent:
+def _task_content(shown: ShownTask) -> TaskContent:
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"task": shown.task_id, "assignment": shown.id})
-        row = cursor.fetchone()
+        *content, note, hint, is_training = cursor.fetchone()
+    return content_of_row(content, note=note, hint=hint, is_training=is_training)
+
+
+def content_of_row(
+    row: Sequence[Any], *, note: str | None = None, hint: str | None = None, is_training: bool = False
+) -> TaskContent:
+    """From a row of `CONTENT_COLUMNS`."""
     fields = (*_TEXT_FIELDS, "reference_clip", "clip")
-    candidate_texts, candidate_clips, rules, note, hint = row[len(fields) :]
+    candidate_texts, candidate_clips, rules = row[len(fields) :]
     parts = dict(zip(fields, row, strict=False))
-    return _TaskContent(
-        parts, candidate_texts, candidate_clips, coverage.listening_rules_in(rules), note, hint
+    listening, repeats_a_sound = _study_shows(rules)
+    return TaskContent(
+        parts, candidate_texts, candidate_clips, listening, note, hint, is_training, repeats_a_sound
     )
+
+
+@lru_cache(maxsize=256)
+def _study_shows(rules: str) -> tuple[ListeningRules, bool]:
+    """Of a study's rules, read once: how clips are listened to, and whether two of a task may be one sound."""
+    return coverage.listening_rules_in(rules), may_repeat_a_sound(json.loads(rules))
 
 
 def _content(
@@ -156,7 +184,7 @@ def _clip_facts(shown: Mapping[str, int]) -> dict[str, _ClipFacts]:
 
 
 def _clips(
-    shown: ShownTask, spec: ProtocolSpec, task: _TaskContent, letters: str, routes: signed_clips.Routes
+    shown: ShownTask, spec: ProtocolSpec, task: TaskContent, letters: str, routes: signed_clips.Routes
 ) -> tuple[dict[str, dict[str, Any]], Conditions]:
     """By the name of each clip, what a browser may know of it; and the listening conditions of all of them."""
     item_clips = {field: task.parts[field] for field in spec.content if field in CLIP_FIELDS}
@@ -171,11 +199,11 @@ def _clips(
     links = signed_clips.clip_links(
         shown.id, {name: fact.part_offsets for name, fact in facts.items()}, routes=routes
     )
-    shows_spectrograms = spectrograms.shows_spectrograms(spec, task.rules)
+    shows_spectrograms = spectrograms.shows_spectrograms(spec, task.rules) and not task.repeats_a_sound
     clips: dict[str, dict[str, Any]] = {}
     for clip in conditions.clips:
         fact, link = facts[clip.name], links[clip.name]
-        peaks = NO_PEAKS if spec.repeats_a_sound else fact.peaks
+        peaks = NO_PEAKS if spec.repeats_a_sound or task.repeats_a_sound else fact.peaks
         clips[clip.name] = {
             "name": clip.name,
             "duration": round(clip.duration, 3),

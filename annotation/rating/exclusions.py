@@ -15,7 +15,7 @@ from django.db.models import F, QuerySet
 
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.items import corrections
-from annotation.models import Exclusion, Judgment, Rater, Study, User
+from annotation.models import Exclusion, Judgment, Rater, Study, Task, User
 from annotation.rating import overlap
 from annotation.rating.rules import exclusions as rules
 from annotation.rating.rules.counterbalancing import order_balance_step
@@ -111,38 +111,18 @@ def exclude_or_restore(
 
     A mark moves only under its task's lock; tasks are locked in order, then raters, then the study.
     """
-    excluded = Action(action) == Action.EXCLUDE
+    mark = _Mark(study, Action(action), reason, comment, actor, by_review)
     chosen = dict(judgments.filter(study=study).values_list("id", "task_id"))
     places = overlap.lock_tasks(set(chosen.values()))
     chosen |= _revisions(list(chosen))
-    rows = list(_judgments_to_mark(chosen, excluded=excluded))
-    n_found = len(rows)
-    if not excluded:
-        withdrawn = _withdrawn_raters(rows)
-        rows = [row for row in rows if row.rater_id not in withdrawn]
-    n_withdrawn = n_found - len(rows)
-    kept_out = {} if excluded or by_review else corrections.review_exclusion_reasons([row.pk for row in rows])
-    rows = [row for row in rows if row.pk not in kept_out]
-    reasons = {row.pk: reason for row in rows}
-    _log(reasons, study=study, action=Action(action), comment=comment, actor=actor)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _MARK, {"excluded": excluded, "ids": list(reasons), "expert": int(Judgment.Origin.EXPERT)}
-        )
-    added_reasons: dict[int, str] = {}
-    if excluded and not by_review:
-        added_reasons = dict.fromkeys(
-            corrections.last_excluded_by_review(chosen.keys() - reasons.keys()), reason
-        )
-    elif kept_out:
-        own = corrections.last_excluded_by_review(kept_out)
-        added_reasons = {pk: why for pk, why in kept_out.items() if pk not in own}
-    _log(added_reasons, study=study, action=Action.EXCLUDE, comment=comment, actor=actor)
-    tasks, raters = rules.counter_changes(_counted_judgments(rows), places, sign=-1 if excluded else 1)
+    rows, kept_out, n_withdrawn = _rows_to_mark(mark, chosen)
+    _set_marks(mark, [row.pk for row in rows])
+    n_added = _add_reasons(mark, chosen.keys() - {row.pk for row in rows}, kept_out)
+    tasks, raters = rules.counter_changes(_counted_judgments(rows), places, sign=-1 if mark.excludes else 1)
     with connection.cursor() as cursor:
         cursor.execute(_MOVE_TASKS, _columns(tasks, "n_judgments", "overlap", "order_balance"))
     _change_rater_counters(study, raters)
-    n_changed = len(rows) + (len(added_reasons) if excluded else 0)
+    n_changed = len(rows) + (n_added if mark.excludes else 0)
     outcome = ExclusionOutcome(
         n_changed,
         len(chosen) - n_changed,
@@ -150,10 +130,62 @@ def exclude_or_restore(
         len(kept_out) + n_withdrawn,
     )
     audit.record(
-        AUDIT_ACTIONS[Action(action)], actor=actor, study=study, subject=subject, reason=reason, comment=comment,
+        AUDIT_ACTIONS[mark.action], actor=actor, study=study, subject=subject, reason=reason, comment=comment,
         **asdict(outcome),
     )  # fmt: skip
     return outcome
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """What to mark judgments with, and in whose name."""
+
+    study: Study
+    action: Action
+    reason: str
+    comment: str
+    actor: User | None
+    by_review: bool
+
+    @property
+    def excludes(self) -> bool:
+        return self.action == Action.EXCLUDE
+
+
+def _rows_to_mark(
+    mark: _Mark, judgment_ids: Collection[int]
+) -> tuple[list[Judgment], Mapping[int, str], int]:
+    """Those that change; those that the review keeps out, with its reasons; and how many of raters who withdrew."""
+    rows = list(_judgments_to_mark(judgment_ids, excluded=mark.excludes))
+    if mark.excludes:
+        return rows, {}, 0
+    withdrawn = _withdrawn_raters(rows)
+    staying = [row for row in rows if row.rater_id not in withdrawn]
+    kept_out = {} if mark.by_review else corrections.review_exclusion_reasons([row.pk for row in staying])
+    return [row for row in staying if row.pk not in kept_out], kept_out, len(rows) - len(staying)
+
+
+def _set_marks(mark: _Mark, judgment_ids: Sequence[int]) -> None:
+    _log(mark, mark.action, dict.fromkeys(judgment_ids, mark.reason))
+    params: dict[str, Any] = {
+        "excluded": mark.excludes,
+        "ids": list(judgment_ids),
+        "expert": int(Judgment.Origin.EXPERT),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_MARK, params)
+
+
+def _add_reasons(mark: _Mark, unchanged: Collection[int], kept_out: Mapping[int, str]) -> int:
+    """Log a person's reason beside the review's, or the review's again where a person's ends; how many."""
+    reasons: dict[int, str] = {}
+    if mark.excludes and not mark.by_review:
+        reasons = dict.fromkeys(corrections.last_excluded_by_review(unchanged), mark.reason)
+    elif kept_out:
+        own = corrections.last_excluded_by_review(kept_out)
+        reasons = {pk: why for pk, why in kept_out.items() if pk not in own}
+    _log(mark, Action.EXCLUDE, reasons)
+    return len(reasons)
 
 
 def _revisions(judgment_ids: list[int]) -> dict[int, int]:
@@ -166,8 +198,8 @@ def _revisions(judgment_ids: list[int]) -> dict[int, int]:
 def _judgments_to_mark(judgment_ids: Collection[int], *, excluded: bool) -> QuerySet[Judgment]:
     """Read after the locks: what another transaction has just marked is not marked again."""
     judgments = Judgment.objects.filter(pk__in=judgment_ids).exclude(excluded=excluded)
-    fields = ("task_id", "rater_id", "origin", "effective", "presentation")
-    return judgments.only(*fields).order_by("task_id", "id")
+    fields = ("task_id", "rater_id", "origin", "effective", "presentation", "task__kind")
+    return judgments.select_related("task").only(*fields).order_by("task_id", "id")
 
 
 def _withdrawn_raters(rows: Iterable[Judgment]) -> set[int]:
@@ -178,22 +210,21 @@ def _withdrawn_raters(rows: Iterable[Judgment]) -> set[int]:
     return set(raters.values_list("pk", flat=True))
 
 
-def _log(
-    reasons: Mapping[int, str], *, study: Study, action: Action, comment: str, actor: User | None
-) -> None:
-    marks = {"study": study, "action": action, "comment": comment, "actor": actor}
+def _log(mark: _Mark, action: Action, reasons: Mapping[int, str]) -> None:
+    fields = {"study": mark.study, "action": action, "comment": mark.comment, "actor": mark.actor}
     Exclusion.objects.bulk_create(
-        (Exclusion(judgment_id=pk, reason=reason, **marks) for pk, reason in reasons.items()),
+        (Exclusion(judgment_id=pk, reason=reason, **fields) for pk, reason in reasons.items()),
         batch_size=5000,
     )
 
 
 def _counted_judgments(rows: Iterable[Judgment]) -> list[rules.CountedJudgment]:
-    """Earlier revisions, surplus judgments and experts' own were never counted, so their marks move no counter."""
+    """Earlier revisions, surplus judgments, experts' own and those of checks were never counted, so their marks move
+    no counter."""
     return [
         rules.CountedJudgment(row.task_id, row.rater_id, order_balance_step(row.presentation or ()))
         for row in rows
-        if row.effective and row.origin != Judgment.Origin.EXPERT
+        if row.effective and row.origin != Judgment.Origin.EXPERT and row.task.kind == Task.Kind.REGULAR
     ]
 
 

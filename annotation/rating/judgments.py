@@ -7,8 +7,8 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -17,9 +17,13 @@ from django.utils import timezone
 
 from annotation import access
 from annotation.access import HeldAssignment
+from annotation.checks import outcomes
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.listening import coverage
+from annotation.listening.rules.coverage import simulated_seconds
 from annotation.models import Assignment, Judgment, Rater, Task, TaskCandidate, User
+from annotation.onboarding import training
+from annotation.onboarding.training import Feedback
 from annotation.rating import leases, overlap
 from annotation.rating.rules import answers as rules
 from annotation.review import barred_reviewers
@@ -49,23 +53,59 @@ INSERT_JUDGMENT = """judgment AS (
                    AS a (question, candidate, choice, value, confidence, text, selected, events)
 )"""
 
-# One statement, one round trip: the judgment, its answers, and the counters that follow from it.
-# Its guard is the assignment's state: whoever comes second finds it changed, and nothing is written.
-_RECORD = f"""
+# One statement, one round trip: the judgment, its answers, the counters that follow from it, and the lease of the next
+# task where one was picked beforehand. Its guard is the assignment's state: whoever comes second finds it changed, and
+# nothing is written.
+#
+# The next task was looked for without a lock. It is leased if neither the task nor the rater has changed since, and is
+# not in anybody's hands; nobody waits for it. The rater is locked after the task that was judged, as everywhere.
+#
+# In one line: the driver converts statements of up to 4096 characters and 50 parameters once, longer ones each time.
+_RECORD = " ".join(
+    f"""
 WITH guard AS (
     UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s
     WHERE id = %(assignment)s AND state = %(state_before)s
     RETURNING id
 ), {INSERT_JUDGMENT}, task AS (
     UPDATE annotation_task SET n_leases = n_leases - %(leased)s, n_judgments = n_judgments + %(leased)s
-    FROM guard WHERE annotation_task.id = %(task)s
+    FROM guard WHERE annotation_task.id = %(task)s AND kind = 1
     RETURNING n_judgments >= overlap AND NOT %(surplus)s AS filled
-)
+), outcome AS (
+    INSERT INTO annotation_checkoutcome (judgment_id, rater_id, task_id, kind, passed, score, created_at)
+    SELECT judgment.id, %(rater)s, %(task)s, %(kind)s, %(passed)s, %(score)s, %(now)s
+    FROM judgment WHERE %(kind)s <> 1 AND NOT %(surplus)s
+), unchanged AS MATERIALIZED (
+    SELECT r.id FROM guard, (SELECT count(*) FROM task) AS judged, annotation_rater r
+    WHERE %(next_task)s::bigint IS NOT NULL AND r.id = %(rater)s AND r.n_drawn = %(next_n_drawn)s::int
+      AND r.state = 'active' AND r.batch_until - r.batch_from IS NOT DISTINCT FROM %(next_batch_size)s::int
+    FOR NO KEY UPDATE OF r
+), picked AS MATERIALIZED (
+    SELECT t.id FROM unchanged, annotation_task t
+    WHERE t.id = %(next_task)s::bigint AND (t.kind = 1) = %(next_is_regular)s::boolean
+      AND CASE WHEN t.kind = 1 THEN t.wants_more AND t.n_draws = %(next_n_draws)s::int
+                                AND t.order_balance = %(next_balance)s::int ELSE t.state = 1 END
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+), {leases.GRANT_PICKED}
 UPDATE annotation_rater
-SET n_judgments = n_judgments + (NOT %(surplus)s)::int, n_surplus = n_surplus + (%(surplus)s)::int,
-    n_tasks_filled = n_tasks_filled + task.filled::int, last_judgment_at = %(now)s
-FROM task WHERE annotation_rater.id = %(rater)s
-"""
+SET n_answered = n_answered + (%(kind)s <> 2)::int,
+    n_judgments = n_judgments + (NOT %(surplus)s AND %(kind)s = 1)::int,
+    n_checks = n_checks + (NOT %(surplus)s AND %(kind)s > 2)::int, n_surplus = n_surplus + (%(surplus)s)::int,
+    n_tasks_filled = n_tasks_filled + coalesce(task.filled, false)::int, last_judgment_at = %(now)s,
+    n_drawn = n_drawn + (picked.id IS NOT NULL)::int,
+    cursor = CASE WHEN picked.id IS NULL THEN cursor ELSE %(next_key)s::float8 END
+FROM guard LEFT JOIN task ON true LEFT JOIN picked ON true WHERE annotation_rater.id = %(rater)s
+RETURNING picked.id IS NOT NULL
+""".split()
+)
+# Of a vote that leases nothing.
+_NO_LEASE: Mapping[str, Any] = dict.fromkeys(
+    f"next_{name}"
+    for name in (
+        *("id", "task", "protocol", "pass", "key", "step", "presentation", "expires", "policy", "chance"),
+        *("shows_hint", "withheld", "n_drawn", "batch_size", "n_draws", "balance", "is_regular"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -86,23 +126,32 @@ class Submission:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What the rater is told: stored, under which name, and whether it was stored before or counts as surplus."""
+    """What became of a submission: stored, under which name, and whether it was stored before or counts as surplus; of
+    a training task, how the answer compares with what was expected. Raters do not learn what is surplus: a check never
+    is for want of room, and would be known by that."""
 
     client_id: uuid.UUID
     replayed: bool
     surplus: bool
+    feedback: Feedback | None = None
 
 
 def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
     """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
     assignment = access.held_assignment(user, assignment_id)
-    if assignment.state == Assignment.State.OPEN and assignment.task_state != Task.State.WITHDRAWN:
-        check_answers(assignment, submission)
-        gains = coverage.require_listening(assignment, submission.telemetry)
-        open_ = Assignment.State.OPEN
-        if _record(assignment, submission, gains=gains, state_before=open_, surplus=False):
-            return Receipt(submission.client_id, replayed=False, surplus=False)
-    return _submit_under_lock(user, assignment_id, submission)
+    receipt = _store(user, assignment, submission)
+    # A second answer to one training task counts nowhere, and tells nothing: the counted one could copy what it tells.
+    if assignment.kind != Task.Kind.TRAINING or receipt.surplus:
+        return receipt
+    return replace(receipt, feedback=training.feedback_on(assignment, submission.answers))
+
+
+def _store(user: User, assignment: HeldAssignment, submission: Submission) -> Receipt:
+    may_count = assignment.task_state != Task.State.WITHDRAWN and not assignment.counts_nowhere
+    is_ordinary = assignment.state == Assignment.State.OPEN and may_count
+    if is_ordinary and store_with_lease(assignment, submission, None) is not None:
+        return Receipt(submission.client_id, replayed=False, surplus=False)
+    return _submit_under_lock(user, assignment.id, submission)
 
 
 @transaction.atomic
@@ -116,7 +165,7 @@ def _submit_under_lock(user: User, assignment_id: uuid.UUID, submission: Submiss
     check_answers(assignment, submission)
     gains = coverage.require_listening(assignment, submission.telemetry)
     ended = Assignment.State(assignment.state)
-    if ended == Assignment.State.OPEN:  # its item was withdrawn: the lease goes, nothing is counted
+    if ended == Assignment.State.OPEN:  # its item was withdrawn, or a test: the lease goes, nothing counts
         ended = Assignment.State.EXPIRED
         leases.release([assignment.id], state=ended)
     surplus = _is_surplus(assignment)
@@ -202,17 +251,31 @@ def _check_times(assignment: HeldAssignment, answers: Sequence[Mapping[str, Any]
 
 
 def _is_surplus(assignment: HeldAssignment) -> bool:
-    """A late judgment counts while there is room; otherwise it is kept beside the others."""
-    if assignment.task_state == Task.State.WITHDRAWN:
+    """A late judgment counts while there is room; otherwise it is kept beside the others. A test never counts."""
+    if assignment.task_state == Task.State.WITHDRAWN or assignment.counts_nowhere:
         return True
-    met_again = Assignment.objects.filter(
+    met = Assignment.objects.filter(
         task_id=assignment.task_id, rater_id=assignment.rater_id, state__in=(1, 2, 3)
-    ).exists()
+    )
+    if assignment.kind == Task.Kind.TRAINING:  # each attempt at the training meets its tasks anew
+        met = met.filter(pass_number__in=Assignment.objects.filter(pk=assignment.id).values("pass_number"))
+    met_again = met.exists()
     knows = barred_reviewers.is_reviewer(assignment.task_id, assignment.rater_id)
-    return (
-        met_again
-        or knows
-        or not overlap.count_late_judgment(assignment.task_id, shown=assignment.presentation)
+    if met_again or knows or assignment.kind != Task.Kind.REGULAR:
+        return met_again or knows
+    return not overlap.count_late_judgment(assignment.task_id, shown=assignment.presentation)
+
+
+def store_with_lease(
+    assignment: HeldAssignment, submission: Submission, lease: Mapping[str, Any] | None
+) -> bool | None:
+    """The ordinary vote, on an open lease, with the parameters of the next one where there is one. Whether that was
+    granted; None, and nothing written, where the assignment is not open any more. Raises InvalidInput."""
+    check_answers(assignment, submission)
+    gains = coverage.require_listening(assignment, submission.telemetry)
+    open_ = Assignment.State.OPEN
+    return _record(
+        assignment, submission, gains=gains, state_before=open_, surplus=False, lease=lease or _NO_LEASE
     )
 
 
@@ -223,26 +286,41 @@ def _record(
     gains: list[float | None] | None,
     state_before: Assignment.State,
     surplus: bool,
-) -> bool:
-    """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
+    lease: Mapping[str, Any] = _NO_LEASE,
+) -> bool | None:
+    """Write it all, with the outcome of a check and the next lease; None, and nothing written, when the assignment is
+    no longer in the state it was read in."""
     params = judgment_params(
         assignment,
         submission,
         origin=Judgment.Origin.SIMULATED if assignment.simulated else Judgment.Origin.RATED,
         gains=gains,
-        # How long a simulated rater takes is the computer's time: no figure of pace may learn from it.
-        started_at=None if assignment.simulated else assignment.leased_at,
+        started_at=_started_at(assignment, submission),
         surplus=surplus,
     )
     state = int(state_before if surplus else Assignment.State.SUBMITTED)
+    outcome = outcomes.outcome_of(assignment, submission.answers)
     moves = {
+        "kind": assignment.kind,
+        "passed": outcome.passed,
+        "score": outcome.score,
         "state_before": int(state_before),
         "state": state,
         "leased": int(state_before == Assignment.State.OPEN),
     }
     with connection.cursor() as cursor:
-        cursor.execute(_RECORD, params | moves)
-        return bool(cursor.rowcount)
+        cursor.execute(_RECORD, {**lease, **params, **moves})
+        row: tuple[bool] | None = cursor.fetchone()
+    return None if row is None else row[0]
+
+
+def _started_at(assignment: HeldAssignment, submission: Submission) -> datetime | None:
+    """How long a simulated rater takes is the computer's time, and no figure of pace may learn from it: their own clock
+    counts, where their log has one."""
+    if not assignment.simulated:
+        return assignment.leased_at
+    seconds = simulated_seconds(submission.telemetry)
+    return None if seconds is None else timezone.now() - timedelta(seconds=seconds)
 
 
 def judgment_params(

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -19,9 +20,11 @@ from django.utils import timezone
 from annotation import access
 from annotation.access import RaterAtWork
 from annotation.advisory_locks import LockKey, try_transaction_lock
-from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.checks import drawing
+from annotation.errors import Conflict, DomainError, FieldProblem, InvalidInput, NotAllowed
 from annotation.listening.checks import refuse_when_due
-from annotation.models import Assignment, Rater, Study, User
+from annotation.models import Assignment, Rater, Study, Task, User
+from annotation.onboarding import path, training
 from annotation.rating import hints, task_selection
 from annotation.rating.rules import counterbalancing, ordering
 from annotation.rating.task_selection import PickedTask
@@ -30,22 +33,27 @@ from annotation.studies.protocols import load_protocol
 # The task at hand and two fetched ahead.
 MAX_OPEN_LEASES = 3
 
-_GRANT = """
-WITH counted AS (
+# Of a statement with `picked`, the row of a task that is locked: the lease of it, with its counters. `draw_lease` gives
+# the parameters.
+GRANT_PICKED = """counted AS (
     UPDATE annotation_task
-    SET n_leases = n_leases + 1, n_draws = n_draws + 1, order_balance = order_balance + %(step)s
-    WHERE id = %(task)s
-), moved AS (
-    UPDATE annotation_rater SET cursor = %(key)s WHERE id = %(rater)s
-)
-INSERT INTO annotation_assignment
-    (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at,
-     skip_reason, skip_comment, policy_id, inclusion_probability, hint, hint_shown)
-VALUES (%(id)s, %(task)s, %(rater)s, %(protocol)s, 1, 1, %(presentation)s, %(now)s, %(expires)s,
-        '', '', %(policy)s, %(chance)s,
-        (SELECT hint || jsonb_build_object('withheld', %(withheld)s::float8)
-         FROM annotation_task WHERE id = %(task)s AND %(shows_hint)s::boolean IS NOT NULL),
-        (SELECT %(shows_hint)s::boolean FROM annotation_task WHERE id = %(task)s AND hint IS NOT NULL))
+    SET n_leases = n_leases + 1, n_draws = n_draws + 1, order_balance = order_balance + %(next_step)s::smallint
+    FROM picked WHERE annotation_task.id = picked.id AND kind = 1
+), leased AS (
+    INSERT INTO annotation_assignment
+        (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at,
+         skip_reason, skip_comment, policy_id, inclusion_probability, hint, hint_shown)
+    SELECT %(next_id)s::uuid, picked.id, %(rater)s, %(next_protocol)s::bigint, %(next_pass)s::int, 1,
+        %(next_presentation)s::smallint[], %(now)s, %(next_expires)s::timestamptz, '', '', %(next_policy)s::bigint,
+        %(next_chance)s::float8,
+        (SELECT hint || jsonb_build_object('withheld', %(next_withheld)s::float8)
+         FROM annotation_task WHERE id = picked.id AND %(next_shows_hint)s::boolean IS NOT NULL),
+        (SELECT %(next_shows_hint)s::boolean FROM annotation_task WHERE id = picked.id AND hint IS NOT NULL)
+    FROM picked
+)"""
+_GRANT = f"""
+WITH picked AS (SELECT %(next_task)s::bigint AS id), {GRANT_PICKED}
+UPDATE annotation_rater SET cursor = %(next_key)s, n_drawn = n_drawn + 1 WHERE id = %(rater)s
 """
 
 _RELEASE = """
@@ -57,7 +65,8 @@ WITH closed AS (
 ), per_task AS (
     SELECT task_id, count(*) AS n, sum(step) AS step FROM closed GROUP BY task_id
 ), locked AS (
-    SELECT t.id FROM annotation_task t JOIN per_task p ON p.task_id = t.id ORDER BY t.id FOR NO KEY UPDATE OF t
+    SELECT t.id FROM annotation_task t JOIN per_task p ON p.task_id = t.id
+    WHERE t.kind = 1 ORDER BY t.id FOR NO KEY UPDATE OF t
 )
 UPDATE annotation_task t SET n_leases = t.n_leases - p.n, order_balance = t.order_balance - p.step
 FROM per_task p JOIN locked ON locked.id = p.task_id WHERE t.id = p.task_id
@@ -75,10 +84,12 @@ class Lease:
     expires_at: datetime
 
 
+# A rater, and the task they should see next: None at the end of the queue.
+Turn = tuple[RaterAtWork, Lease | None]
+
+
 @transaction.atomic
-def lease_next(
-    user: User, slug: str, *, holding: Collection[uuid.UUID] = ()
-) -> tuple[RaterAtWork, Lease | None]:
+def lease_next(user: User, slug: str, *, holding: Collection[uuid.UUID] = ()) -> Turn:
     """Whoever asks, and the task they should see next: None at the end of the queue.
 
     An open lease that the browser does not hold yet (after a reload, say) comes first, so that nobody loses their
@@ -86,6 +97,10 @@ def lease_next(
     """
     rater = access.rater_at_work(user, slug)
     _check_may_rate(rater)
+    if rater.owes_steps and (step := path.due_at_work(rater.rater_id)):
+        if step.code != path.IN_TRAINING:
+            raise path.refusal(step, slug)
+        return rater, _lease_training(rater, holding)
     if rater.requires_checks:
         refuse_when_due(rater.rater_id, rater.study_id)
     for lease_id in rater.open_leases:
@@ -95,9 +110,30 @@ def lease_next(
         raise Conflict(
             f"You hold {len(rater.open_leases)} tasks; submit or release one first.", code="too_many_open"
         )
+    if rater.batch_size is not None and rater.batch_answered + len(rater.open_leases) >= rater.batch_size:
+        return rater, None
     new = uuid.uuid4()
-    picked = task_selection.pick_task(rater, assignment=new)
+    picked = drawing.draw_check(rater) or task_selection.pick_task(rater, assignment=new)
     return rater, None if picked is None else _grant(new, rater, picked)
+
+
+def lease_after(user: User, assignment_id: uuid.UUID, *, holding: Collection[uuid.UUID] = ()) -> Turn | None:
+    """The next task, with the answer to this one. None where it is refused: the answer is stored all the same."""
+    slug = Study.objects.values_list("slug", flat=True).get(raters__assignments=assignment_id)
+    try:
+        return lease_next(user, slug, holding=holding)
+    except DomainError:
+        return None
+
+
+def _lease_training(rater: RaterAtWork, holding: Collection[uuid.UUID]) -> Lease | None:
+    """The next task of the rater's training run: one that they hold, or a new lease of it."""
+    following = training.next_in_run(rater, holding=holding)
+    if following is None:
+        return None
+    if isinstance(following, uuid.UUID):
+        return _open_lease(following)
+    return _grant(uuid.uuid4(), rater, following)
 
 
 def extend(user: User, assignment_id: uuid.UUID) -> Assignment:
@@ -142,6 +178,11 @@ def skip(user: User, assignment_id: uuid.UUID, *, reason: str, comment: str = ""
         return
     if assignment.state != Assignment.State.OPEN:
         raise Conflict("This task is not open any more, so it cannot be skipped.", code="closed")
+    if assignment.task.kind == Task.Kind.TRAINING:
+        raise Conflict(
+            "A training task cannot be skipped. Answer as well as you can; the feedback helps.",
+            code="training_not_skipped",
+        )
     known = [spec.key for spec in load_protocol(assignment.protocol_version_id).spec.skip_reasons]
     if reason not in known:
         raise InvalidInput(
@@ -204,38 +245,38 @@ def _open_lease(lease_id: uuid.UUID) -> Lease:
 
 
 def _grant(new: uuid.UUID, rater: RaterAtWork, picked: PickedTask) -> Lease:
-    order = counterbalancing.draw_order(
+    lease, params = draw_lease(new, rater, picked, now=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute(_GRANT, params)
+    return lease
+
+
+def draw_lease(
+    new: uuid.UUID, rater: RaterAtWork, picked: PickedTask, *, now: datetime
+) -> tuple[Lease, dict[str, Any]]:
+    """The lease of a task, with the order in which it is shown, and the parameters of the statement that stores it."""
+    order = picked.presentation or counterbalancing.draw_order(
         picked.n_candidates,
         layout=load_protocol(rater.protocol_version_id).spec.layout,
         balance=picked.order_balance,
         n_draws=picked.n_draws,
         seed=rater.seed ^ picked.task_id,
     )
-    now = timezone.now()
-    lease = Lease(
-        id=new,
-        task_id=picked.task_id,
-        protocol_version_id=rater.protocol_version_id,
-        presentation=order,
-        expires_at=now + timedelta(minutes=rater.lease_minutes),
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _GRANT,
-            {
-                "id": lease.id,
-                "task": picked.task_id,
-                "rater": rater.rater_id,
-                "protocol": rater.protocol_version_id,
-                "key": picked.shuffle_key,
-                "step": counterbalancing.order_balance_step(order),
-                "presentation": order,
-                "now": now,
-                "expires": lease.expires_at,
-                "policy": picked.policy_id,
-                "chance": picked.inclusion_probability,
-                "shows_hint": hints.is_hint_shown(rater, picked.task_id),
-                "withheld": rater.hints_withheld,
-            },
-        )
-    return lease
+    expires_at = now + timedelta(minutes=rater.lease_minutes)
+    lease = Lease(new, picked.task_id, rater.protocol_version_id, order, expires_at)
+    return lease, {
+        "rater": rater.rater_id,
+        "now": now,
+        "next_id": new,
+        "next_task": picked.task_id,
+        "next_protocol": rater.protocol_version_id,
+        "next_pass": picked.pass_number,
+        "next_key": picked.shuffle_key,
+        "next_step": counterbalancing.order_balance_step(order),
+        "next_presentation": order,
+        "next_expires": expires_at,
+        "next_policy": picked.policy_id,
+        "next_chance": picked.inclusion_probability,
+        "next_shows_hint": hints.is_hint_shown(rater, picked.task_id),
+        "next_withheld": rater.hints_withheld,
+    }

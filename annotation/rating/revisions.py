@@ -12,10 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation import access
 from annotation.access import HeldAssignment
+from annotation.checks import outcomes
 from annotation.errors import Conflict, NotFound
 from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate, User
@@ -33,7 +35,10 @@ WITH guard AS (
     UPDATE annotation_judgment SET effective = false WHERE id = %(before)s RETURNING id
 ), silenced AS (
     UPDATE annotation_answer SET counted = false FROM guard WHERE judgment_id = guard.id
-), {INSERT_JUDGMENT}
+), {INSERT_JUDGMENT}, outcome AS (
+    UPDATE annotation_checkoutcome SET judgment_id = judgment.id, passed = %(passed)s, score = %(score)s
+    FROM judgment WHERE judgment_id = %(before)s
+)
 SELECT id FROM judgment
 """
 
@@ -103,7 +108,9 @@ def own_judgment(user: User, assignment_id: uuid.UUID) -> OwnJudgment:
 def _effective_judgment(assignment: HeldAssignment) -> Judgment:
     """The judgment that a change would replace. Why there is none is not told: quality checks stay unseen."""
     withdrawn = Task.objects.filter(pk=assignment.task_id, state=Task.State.WITHDRAWN).exists()
-    judgment = Judgment.objects.filter(assignment_id=assignment.id, effective=True, excluded=False).first()
+    # A surplus answer is changed like any other, and stays surplus: that it cannot be changed would tell what it is.
+    rows = Judgment.objects.filter(Q(effective=True) | Q(surplus=True), assignment_id=assignment.id)
+    judgment = rows.filter(excluded=False).order_by("-revision").first()
     if judgment is None or withdrawn:
         raise Conflict("This answer cannot be changed any more.", code="not_changeable")
     return judgment
@@ -132,6 +139,8 @@ def _changeable_until(assignment: HeldAssignment, study: Study) -> datetime:
         .get()
     )
     minutes = ListeningRules.of(study.rules).change_minutes
+    if assignment.kind == Task.Kind.TRAINING:  # its rater has seen what was expected
+        minutes = 0
     submitted_at: datetime = first["submitted_at"]
     return submitted_at + timedelta(minutes=minutes)
 
@@ -144,9 +153,12 @@ def _record(assignment: HeldAssignment, submission: Submission, *, before: Judgm
         gains=before.gains,
         started_at=None,
         revision=before.revision + 1,
+        surplus=before.surplus,
     )
+    outcome = outcomes.outcome_of(assignment, submission.answers)
+    replaced = {"before": before.pk, "presentation": before.presentation}
     with connection.cursor() as cursor:
-        cursor.execute(_REVISE, {**params, "before": before.pk, "presentation": before.presentation})
+        cursor.execute(_REVISE, {**params, **replaced, "passed": outcome.passed, "score": outcome.score})
 
 
 def _as_shown(assignment: HeldAssignment, judgment: Judgment) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ anew, so the tasks that are free keep their chances relative to each other; what
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from annotation.access import RaterAtWork
 from annotation.errors import FieldProblem
 from annotation.models import OrderingPolicy, Study, User
-from annotation.rating import overlap
+from annotation.rating import content_sql, overlap
 from annotation.rating.rules import ordering
 from annotation.rating.rules.ordering import WINDOW, Coin, Ordering, TasksBehind
 from annotation.studies.settings import all_values
@@ -25,22 +25,27 @@ from annotation.studies.stored_settings import lock_study, save_settings
 
 # A rater has met a task when an assignment of theirs is open, submitted or skipped: the same three states as in the
 # unique index that answers this question.
-_UNMET = """NOT EXISTS (SELECT 1 FROM annotation_assignment a
+UNMET = """NOT EXISTS (SELECT 1 FROM annotation_assignment a
                   WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
   AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b WHERE b.task_id = t.id AND b.rater_id = %(rater)s)"""
 # The same, asked task by task: as a join PostgreSQL may bring in all that the rater has ever met.
-_UNMET_EACH = """(SELECT 1 FROM annotation_assignment a
+UNMET_EACH = """(SELECT 1 FROM annotation_assignment a
                   WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3) LIMIT 1) IS NULL
   AND (SELECT 1 FROM annotation_barredrater b WHERE b.task_id = t.id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"""
-_OPEN = "t.study_id = %(study)s AND t.wants_more"
+OPEN = "t.study_id = %(study)s AND t.wants_more"
 
-_N_CANDIDATES = "(SELECT count(*) FROM annotation_taskcandidate c WHERE c.task_id = t.id)"
+# Of a task open to a rater whose batch has enough of some strata (`PanelLink.stratum_quotas`).
+_OUTSIDE_FULL_STRATA = """ AND NOT EXISTS (
+    SELECT 1 FROM annotation_itemversion v JOIN annotation_item i ON i.id = v.item_id
+    WHERE v.id = t.item_version_id AND i.strata @> ANY(%(full_strata)s::jsonb[]))"""
+
+N_CANDIDATES = "(SELECT count(*) FROM annotation_taskcandidate c WHERE c.task_id = t.id)"
 
 NEXT_IN_QUEUE = f"""
-SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws, {_N_CANDIDATES}
+SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws, {N_CANDIDATES}
 FROM annotation_task t
-WHERE {_OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s
-  AND {_UNMET}
+WHERE {OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s
+  AND {UNMET}
 ORDER BY t.shuffle_key
 LIMIT 1
 FOR UPDATE OF t SKIP LOCKED
@@ -54,9 +59,9 @@ _HIGHEST_PRIORITY = f"""
 WITH first AS MATERIALIZED (
     SELECT ARRAY(
         SELECT t.id
-        FROM (SELECT t.id, t.priority, t.shuffle_key FROM annotation_task t WHERE {_OPEN}
+        FROM (SELECT t.id, t.priority, t.shuffle_key FROM annotation_task t WHERE {OPEN}
               ORDER BY t.priority DESC, t.shuffle_key LIMIT {_LOOK_THROUGH}) AS t
-        WHERE {_UNMET_EACH}
+        WHERE {UNMET_EACH}
         ORDER BY t.priority DESC, t.shuffle_key LIMIT {{among}}) AS ids
 )"""
 
@@ -65,11 +70,11 @@ _ONE_OF_HIGHEST_PRIORITY = """, chosen AS (
 )"""
 
 _UNIFORM = f""", ahead AS MATERIALIZED (
-    SELECT ARRAY(SELECT t.id FROM annotation_task t WHERE {_OPEN} AND t.shuffle_key > %(place)s AND {_UNMET_EACH}
+    SELECT ARRAY(SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key > %(place)s AND {UNMET_EACH}
                  ORDER BY t.shuffle_key LIMIT {WINDOW}) AS ids
 ), around AS MATERIALIZED (
     SELECT (ids || CASE WHEN cardinality(ids) < {WINDOW} THEN ARRAY(
-        SELECT t.id FROM annotation_task t WHERE {_OPEN} AND t.shuffle_key <= %(place)s AND {_UNMET_EACH}
+        SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key <= %(place)s AND {UNMET_EACH}
         ORDER BY t.shuffle_key LIMIT {WINDOW}) ELSE '{{}}' END)[1:{WINDOW}] AS ids
     FROM ahead
 ), chosen AS (
@@ -78,7 +83,7 @@ _UNIFORM = f""", ahead AS MATERIALIZED (
 
 _NEXT_UNLOCKED = f""", chosen AS (
     SELECT t.id FROM annotation_task t
-    WHERE {_OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s AND {_UNMET_EACH}
+    WHERE {OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s AND {UNMET_EACH}
     ORDER BY t.shuffle_key LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 )"""
 
@@ -94,13 +99,13 @@ FROM first LEFT JOIN picked p ON true
 LEFT JOIN LATERAL (
     SELECT count(*)::int AS n, min(t.shuffle_key) AS key
     FROM (SELECT t.shuffle_key FROM annotation_task t
-          WHERE {_OPEN} AND t.shuffle_key < p.shuffle_key AND {_UNMET_EACH}
+          WHERE {OPEN} AND t.shuffle_key < p.shuffle_key AND {UNMET_EACH}
           ORDER BY t.shuffle_key DESC LIMIT {WINDOW}) AS t
 ) AS before ON true
 LEFT JOIN LATERAL (
     SELECT count(*)::int AS n, min(t.shuffle_key) AS key
     FROM (SELECT t.shuffle_key FROM annotation_task t
-          WHERE before.n < {WINDOW} AND {_OPEN} AND t.shuffle_key >= p.shuffle_key AND {_UNMET_EACH}
+          WHERE before.n < {WINDOW} AND {OPEN} AND t.shuffle_key >= p.shuffle_key AND {UNMET_EACH}
           ORDER BY t.shuffle_key DESC LIMIT {WINDOW} - before.n) AS t
 ) AS beyond ON true
 """
@@ -117,25 +122,36 @@ class PickedTask:
     n_candidates: int
     policy_id: int | None = None
     inclusion_probability: float | None = None
+    # How many times the rater meets it with this one: of training tasks, the run.
+    pass_number: int = 1
+    # The order in which it is shown, where that is not drawn like any other.
+    presentation: list[int] | None = None
+    # What `content_sql.with_content` adds to the row, where that was read too.
+    content: Sequence[Any] | None = None
 
 
-def pick_task(rater: RaterAtWork, *, assignment: uuid.UUID) -> PickedTask | None:
-    """The task for an assignment that is to be made. None where no more are open to this rater."""
+def pick_task(rater: RaterAtWork, *, assignment: uuid.UUID, with_content: bool = False) -> PickedTask | None:
+    """The task for an assignment that is to be made. None where no more are open to this rater. A policy reads no
+    content."""
     return (
-        _next_in_queue(rater)
+        _next_in_queue(rater, with_content=with_content)
         if rater.ordering is None
         else _draw_by_policy(rater, rater.ordering, assignment)
     )
 
 
-def _next_in_queue(rater: RaterAtWork) -> PickedTask | None:
+def _next_in_queue(rater: RaterAtWork, *, with_content: bool) -> PickedTask | None:
     """The first open task after the rater's cursor that they have not met; from the beginning when none is left."""
+    statement = open_to(rater, NEXT_IN_QUEUE)
+    if with_content:
+        statement = content_sql.with_content(statement)
     for span in _queue_laps(rater.cursor):
         with connection.cursor() as cursor:
-            cursor.execute(NEXT_IN_QUEUE, {**_rater_params(rater), **span})
+            cursor.execute(statement, {**rater_params(rater), **span})
             row = cursor.fetchone()
         if row is not None:
-            return PickedTask(*row)
+            task, shuffle_key, balance, n_draws, n_candidates, *content = row
+            return PickedTask(task, shuffle_key, balance, n_draws, n_candidates, content=content or None)
     return None
 
 
@@ -164,7 +180,8 @@ def _select_and_lock(
     rater: RaterAtWork, policy: Ordering, choose: str, **where: float
 ) -> tuple[bool, PickedTask | None]:
     with connection.cursor() as cursor:
-        cursor.execute(_statement(choose, policy.among), {**_rater_params(rater), **where})
+        statement = open_to(rater, _statement(choose, policy.among))
+        cursor.execute(statement, {**rater_params(rater), **where})
         row: tuple[Any, ...] = cursor.fetchone()
     drawn, n_first, is_first, task = row[0], row[1], row[2], row[7:]
     if task[0] is None:
@@ -179,8 +196,14 @@ def _statement(choose: str, among: int) -> str:
     return _HIGHEST_PRIORITY.format(among=among) + choose + _SELECT_AND_LOCK
 
 
-def _rater_params(rater: RaterAtWork) -> dict[str, Any]:
-    return {"study": rater.study_id, "rater": rater.rater_id}
+def open_to(rater: RaterAtWork, statement: str) -> str:
+    """The same statement where nothing is `OPEN` that is in a stratum of which the rater's batch has enough."""
+    return statement.replace(OPEN, OPEN + _OUTSIDE_FULL_STRATA) if rater.full_strata else statement
+
+
+def rater_params(rater: RaterAtWork) -> dict[str, Any]:
+    """What `OPEN`, `UNMET` and `open_to` need."""
+    return {"study": rater.study_id, "rater": rater.rater_id, "full_strata": rater.full_strata}
 
 
 def _queue_laps(cursor: float) -> tuple[dict[str, float], ...]:

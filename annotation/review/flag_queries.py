@@ -117,7 +117,8 @@ _UNANNOTATED_SQL = f"""
 bare AS (
     SELECT scope.version, min(t.id) AS first, count(t.id) AS n_tasks
     FROM scope LEFT JOIN annotation_task t ON t.item_version_id = scope.version
-    GROUP BY scope.version HAVING coalesce(sum(t.n_judgments), 0) = 0
+    GROUP BY scope.version
+    HAVING coalesce(sum(t.n_judgments), 0) = 0 AND NOT coalesce(bool_and(t.kind <> {Task.Kind.REGULAR:d}), false)
 ), skipped AS (
     SELECT t.item_version_id AS version, a.task_id AS task, a.rater_id, a.skip_reason, a.closed_at
     FROM annotation_rater r
@@ -383,7 +384,8 @@ def _scale_factor(least: float, most: float) -> float:
 
 
 # Functions of (study, rule) that build a rule's query, or None where there is nothing to ask.
-QUERY_BUILDERS: dict[str, Callable[[Study, FlagRule], RuleQuery | None]] = {
+QueryBuilder = Callable[[Study, FlagRule], RuleQuery | None]
+QUERY_BUILDERS: dict[str, QueryBuilder] = {
     flag_rules.Codes.key: codes_query,
     flag_rules.Disagreement.key: disagreement_query,
     flag_rules.LowConfidence.key: low_confidence_query,

@@ -11,13 +11,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
+from annotation import hooks
 from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import jobs, sweeps
 from annotation.jobs.sweeps import SweepSource
 from annotation.models import FlagSweep, Item, Job, Study, User
 from annotation.review import cases, flag_queries, flag_rules
-from annotation.review.flag_queries import RuleQuery
+from annotation.review.flag_queries import QueryBuilder, RuleQuery
 from annotation.review.flag_rules import FlagRule, FlagRules
 from annotation.studies import audit
 
@@ -118,8 +120,15 @@ def flag_versions(
 
 def _queries(study: Study, rules: FlagRules) -> Iterator[tuple[FlagRule, RuleQuery]]:
     for rule in rules.in_force():
-        if query := flag_queries.QUERY_BUILDERS[rule.key](study, rule):
+        if query := _query_builder(rule)(study, rule):
             yield rule, query
+
+
+def _query_builder(rule: FlagRule) -> QueryBuilder:
+    builder: QueryBuilder = flag_queries.QUERY_BUILDERS.get(rule.key) or import_string(
+        hooks.FLAG_QUERIES[rule.key]
+    )
+    return builder
 
 
 def current_versions(study: Study) -> list[int]:
@@ -130,8 +139,7 @@ def current_versions(study: Study) -> list[int]:
 # The periodic sweep over what is new in every study that has begun
 
 
-# Other apps add what their rules rest on.
-SWEEP_SOURCES = {
+_SWEEP_SOURCES = {
     "judgments": SweepSource(
         highest="SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
         changed="SELECT t.item_version_id FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id"
@@ -144,6 +152,11 @@ SWEEP_SOURCES = {
         " JOIN annotation_task t ON t.id = j.task_id WHERE e.id > %(low)s",
     ),
 }
+
+
+def _sweep_sources() -> dict[str, SweepSource]:
+    """Ours, and what the rules of other apps rest on."""
+    return _SWEEP_SOURCES | {name: import_string(source) for name, source in hooks.FLAG_SOURCES.items()}
 
 
 def sweep_studies() -> FlaggingResult:
@@ -169,7 +182,7 @@ def _sweep_study(study_id: int) -> FlaggingResult:
     # In this order: rules that change after the mark was read take the mark away, so that they are looked at again.
     mark, _ = FlagSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
-    sight = sweeps.visible_heads(study, {name: source.highest for name, source in SWEEP_SOURCES.items()})
+    sight = sweeps.visible_heads(study, {name: source.highest for name, source in _sweep_sources().items()})
     applied = _flag_changed(study, mark.seen)
     if applied != FlaggingResult():
         audit.record("flags.applied", actor=None, study=study, **asdict(applied))
@@ -191,5 +204,5 @@ def _flag_changed(study: Study, seen: dict[str, int]) -> FlaggingResult:
 def _changed_versions(study: Study, seen: dict[str, int]) -> list[int]:
     """Versions that something new was said of."""
     in_force = {"", *(rule.key for rule in FlagRules.of(study.rules).in_force())}
-    sources = {name: source for name, source in SWEEP_SOURCES.items() if source.rule in in_force}
+    sources = {name: source for name, source in _sweep_sources().items() if source.rule in in_force}
     return sorted(sweeps.changed_ids(study, sources, seen))

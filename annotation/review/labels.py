@@ -48,9 +48,9 @@ EVIDENCE_LABELS: dict[str, Promise] = {
     "n_judgments": _("judgments with one"),
     "n": _("answers"),
     "variance": _("variance"),
-    "variance_on_5": _("variance as on a scale from 1 to 5"),
+    "variance_on_5": _("variance, rescaled to 1–5"),
     "mean": _("mean"),
-    "mean_on_5": _("mean as on a scale from 1 to 5"),
+    "mean_on_5": _("mean, rescaled to 1–5"),
     "votes": _("votes"),
     "minority": _("share of the minority"),
     "confidences": _("confidences"),
@@ -83,6 +83,7 @@ EXCLUSION_REASON_LABELS: dict[str, Promise] = {
     "item_corrected": _("The item was corrected."),
     "item_withdrawn": _("The item was withdrawn."),
     "correction_undone": _("The correction was taken back."),
+    "rater_quality": _("The rater was excluded for the quality of their work."),
 }
 
 

@@ -29,6 +29,7 @@ from annotation.access import StudyAccess, accounts
 from annotation.api import paging
 from annotation.api.paging import page_of
 from annotation.api.serializers import In, Method, Out, SettingsIn, operation, problem_responses
+from annotation.checks import rules as injection
 from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
@@ -36,9 +37,11 @@ from annotation.listening.rules.coverage import ListeningRules
 from annotation.mail import outbox
 from annotation.models import AuditEvent, Invitation, ListeningCheck, Membership, ProtocolVersion, Study, User
 from annotation.models.people import Role
+from annotation.onboarding import onboarding_settings
+from annotation.onboarding.api import OnboardingIn
 from annotation.protocols import preset_keys
 from annotation.rating.rules import ordering, stopping
-from annotation.studies import audit, members, studies
+from annotation.studies import audit, members, studies, workspaces
 
 
 class AuditEventOut(Out):
@@ -103,9 +106,17 @@ class StudyIn(In):
     title = serializers.CharField(max_length=200)
     preset = serializers.ChoiceField(preset_keys())
     description = serializers.CharField(default="", allow_blank=True, max_length=20_000)
-    overlap = serializers.IntegerField(default=3, min_value=1, max_value=1000)
+    overlap = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text="By default as the preset's source had it, or 3.",
+    )
     order = serializers.ChoiceField(Study.Order.choices, default=Study.Order.SHUFFLED)
     lease_minutes = serializers.IntegerField(default=15, min_value=1, max_value=600)
+    workspace = serializers.SlugField(
+        default=None, allow_null=True, max_length=80, help_text="One that you are admin of; null for none."
+    )
 
 
 class ListeningIn(SettingsIn):
@@ -136,6 +147,12 @@ class OrderingIn(SettingsIn):
     on = serializers.BooleanField(required=False, help_text="Off: the plain order. On unless said.")
 
 
+class InjectionIn(SettingsIn):
+    """Which share of the tasks that a rater gets are hidden checks, and how they are spaced."""
+
+    declaration = injection.Injection
+
+
 class StudyChangeIn(In):
     title = serializers.CharField(required=False, max_length=200)
     description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
@@ -145,6 +162,8 @@ class StudyChangeIn(In):
     checks = ChecksIn(required=False)
     stopping = StoppingIn(required=False)
     ordering = OrderingIn(required=False)
+    onboarding = OnboardingIn(required=False)
+    injection = InjectionIn(required=False)
 
 
 class RoleOut(serializers.Serializer):
@@ -188,9 +207,7 @@ class StudyOut(serializers.Serializer):
 class SettingsField(serializers.Field):
     """Some settings of a study, as `read` gives them in the shape of their request body."""
 
-    def __init__(
-        self, shape: type[SettingsIn], read: Callable[[Study], dict[str, Any]], *, help_text: str
-    ) -> None:
+    def __init__(self, shape: type[In], read: Callable[[Study], dict[str, Any]], *, help_text: str) -> None:
         super().__init__(source="*", read_only=True, help_text=help_text)
         self.to_representation = read
         describe: Callable[[SettingsField], SettingsField] = extend_schema_field(shape)
@@ -200,6 +217,9 @@ class SettingsField(serializers.Field):
 class StudyDetailOut(StudyOut):
     """What those who run the study may know."""
 
+    workspace = serializers.SlugField(
+        source="workspace.slug", default=None, allow_null=True, help_text="Null: in none."
+    )
     preset = serializers.CharField(source="protocol_version.preset", default=None)
     protocol_version = serializers.IntegerField(source="protocol_version.number", default=None)
     overlap = serializers.IntegerField()
@@ -226,6 +246,16 @@ class StudyDetailOut(StudyOut):
         OrderingIn,
         lambda study: ordering.as_json(study.rules),
         help_text="Which tasks come first; all settings.",
+    )
+    onboarding = SettingsField(
+        OnboardingIn,
+        onboarding_settings.as_json,
+        help_text="What raters do before they rate; all settings.",
+    )
+    injection = SettingsField(
+        InjectionIn,
+        lambda study: injection.as_json(study.rules),
+        help_text="Hidden checks among the tasks; all settings.",
     )
 
     def get_n_judgments(self, study: Study) -> int:
@@ -266,10 +296,13 @@ class StudiesView(APIView):
         """The studies you take part in."""
         return Response(paging.page(request, access.studies_of(request.user), StudyOut))
 
-    @operation("create_study", StudyDetailOut, 400, 403, 409, status=201, request=StudyIn)
+    @operation("create_study", StudyDetailOut, 400, 403, 404, 409, status=201, request=StudyIn)
     def post(self, request: Request) -> Response:
         """Make a study from a preset. It starts as a draft, and you are its admin."""
-        study = studies.create_study(actor=request.user, **StudyIn.parsed(request.data))
+        body = StudyIn.parsed(request.data)
+        if body["workspace"] is not None:
+            body["workspace"] = access.administered_workspace(request.user, body["workspace"])
+        study = studies.create_study(actor=request.user, **body)
         return Response(study_as_seen(StudyAccess(study, Role.ADMIN)), status=201)
 
 
@@ -281,7 +314,8 @@ class StudyView(APIView):
 
     @operation("change_study", StudyDetailOut, 400, 403, 404, request=StudyChangeIn)
     def patch(self, request: Request, slug: str) -> Response:
-        """Change title, description, minutes per task, listening rules and checks, when to stop early, or state."""
+        """Change title, description, minutes per task, listening rules and checks, when to stop early, the steps before
+        the rating, or state."""
         study = access.managed_study(request.user, slug)
         studies.change_study(study, actor=request.user, **StudyChangeIn.parsed(request.data))
         return Response(study_as_seen(access.study_of(request.user, slug)))
@@ -330,12 +364,16 @@ class JoinIn(In):
 
 
 class JoinedOut(serializers.Serializer):
-    study = serializers.SlugField()
+    study = serializers.SlugField(allow_null=True)
+    workspace = serializers.SlugField(allow_null=True, help_text="Of an invitation to a whole workspace.")
     role = serializers.ChoiceField(Role.choices)
 
 
 class MemberOut(Out):
-    shape, shown = Membership, "id name email role pseudonym created_at"
+    shape, shown = Membership, "id name email role by_workspace pseudonym created_at"
+    notes: ClassVar[Mapping[str, str]] = {
+        "by_workspace": "Whether the role follows the one in the workspace of the study."
+    }
     name = serializers.CharField(source="user.name")
     email = serializers.EmailField(source="user.email")
     pseudonym = serializers.CharField(allow_null=True, help_text="Of the rater this member is, if any.")
@@ -421,9 +459,12 @@ class JoinView(APIView):
 
     @operation("join", JoinedOut, 400, 403, 404, request=JoinIn)
     def post(self, request: Request) -> Response:
-        """Join the study that an invitation is to, by its token: the last part of its link. Members keep their role."""
-        membership = members.accept_invitation(JoinIn.parsed(request.data)["token"], request.user)
-        return Response({"study": membership.study.slug, "role": membership.role})
+        """Join the study or the workspace that an invitation is to, by its token: the last part of its link. Members
+        keep their role."""
+        joined = workspaces.accept_invitation(JoinIn.parsed(request.data)["token"], request.user)
+        study = joined.study.slug if isinstance(joined, Membership) else None
+        workspace = None if isinstance(joined, Membership) else joined.workspace.slug
+        return Response({"study": study, "workspace": workspace, "role": joined.role})
 
 
 _AUDIT_COLUMNS = ("id", "at", "actor", "action", "subject", "data")

@@ -49,9 +49,18 @@ def with_actor_names(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
 # What the beginnings of actions are about: by these the log is filtered.
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "study": ("study.", "protocol.", "stopping.", "workspace.", "attachment."),
-    "people": ("member.", "invitation.", "rater.", "user."),
+    "people": (
+        "member.",
+        "invitation.",
+        "rater.",
+        "consent.",
+        "demographics.",
+        "training.",
+        "user.",
+        "panel.",
+    ),
     "data": ("import.", "item.", "upload."),
-    "judging": ("judgment.", "check.", "votes.", "task.", "tasks."),
+    "judging": ("judgment.", "check.", "checks.", "votes.", "task.", "tasks."),
     "review": ("case.", "cases.", "flag.", "flags.", "draft.", "review_view."),
     "models": ("model.", "scoring.", "train.", "writer.", "writing.", "sensitivity.", "learned_comparison."),
     "files": ("export.", "release.", "training_set.", "report.", "review_report."),

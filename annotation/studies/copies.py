@@ -14,6 +14,7 @@ from annotation.models import (
     GoldKey,
     Item,
     ItemVersion,
+    Judgment,
     ProtocolVersion,
     Study,
     StudyAttachment,
@@ -21,7 +22,9 @@ from annotation.models import (
     Task,
     TaskCandidate,
     User,
+    Workspace,
 )
+from annotation.onboarding import onboarding_settings
 from annotation.protocols import Protocol, changes
 from annotation.studies import audit
 from annotation.studies.protocol_drafts import draft_of
@@ -30,19 +33,29 @@ from annotation.studies.stored_settings import lock_study
 from annotation.studies.studies import create_study
 
 # Settings that hold in any study. Those that name a scorer belong to the study that it has scored.
-COPIED_RULES = ("listening", "checks", "stopping", "review", "flags")
+COPIED_RULES = ("listening", "checks", "injection", "quality", "stopping", "review", "flags")
 
 
 @transaction.atomic
 def copy_study(
-    source: Study, *, slug: str, title: str, with_items: bool, from_draft: bool = False, actor: User | None
+    source: Study,
+    *,
+    slug: str,
+    title: str,
+    with_items: bool,
+    from_draft: bool = False,
+    workspace: Workspace | None = None,
+    actor: User | None,
 ) -> Study:
-    """A new study in draft that asks what `source` asks; `actor` becomes its admin.
+    """A new study in draft that asks what `source` asks; `actor` becomes its admin. Its people are those of
+    `workspace`, whichever the source is in.
 
     with_items: also its items as they are now, with their candidates, clips (by reference, nothing is stored twice) and
     tasks without any judgment. from_draft: it asks what the source's draft asks. Raises InvalidInput where the draft
     has faults or, with items, cannot ask about the source's tasks.
     """
+    with connection.cursor() as cursor:  # its deletion would take the files along that the copy is to share
+        cursor.execute("SELECT id FROM annotation_study WHERE id = %s FOR KEY SHARE", [source.pk])
     version = ProtocolVersion.objects.get(pk=load_protocol(source.protocol_version_id).version_id)
     definition: Mapping[str, Any] = draft_of(source).definition if from_draft else version.definition
     new = parse_definition(definition)
@@ -56,6 +69,7 @@ def copy_study(
         preset="" if from_draft else version.preset,
         definition=definition,
         actor=actor,
+        workspace=workspace,
         rules=rules,
         # Tasks keep their places in the order, which come from the seed.
         seed=source.seed,
@@ -69,6 +83,7 @@ def copy_study(
     if with_items:
         _copy_items(source, copy, with_gold=not from_draft)
         hooks.run_after_import(copy, actor=actor)
+    onboarding_settings.copy_onboarding(source, copy, actor=actor)
     audit.record(
         "study.copied", actor=actor, study=copy, subject=source.slug, items=with_items, tasks=copy.n_tasks
     )
@@ -93,7 +108,7 @@ def _copy_items(source: Study, copy: Study, *, with_gold: bool) -> None:
     _copy_candidates(source, copy)
     _copy_tasks(source, copy, with_gold=with_gold)
     copy = lock_study(copy)
-    copy.n_items, copy.n_tasks = copy.items.count(), copy.tasks.count()
+    copy.n_items, copy.n_tasks = copy.items.count(), copy.tasks.filter(kind=Task.Kind.REGULAR).count()
     copy.save(update_fields=["n_items", "n_tasks"])
 
 
@@ -149,11 +164,19 @@ def _copy_candidates(source: Study, copy: Study) -> None:
         )
 
 
+# The overlap that a task was given: neither votes that were added one by one nor room for those that an import brought.
+_OVERLAP = f"""CASE WHEN o.overlap = o.n_judgments + o.n_leases
+    AND (o.overlap - o.overlap_added > %(overlap)s OR EXISTS (
+        SELECT FROM annotation_judgment j WHERE j.task_id = o.id AND j.origin = {Judgment.Origin.IMPORTED:d}))
+    THEN %(overlap)s ELSE greatest(1, o.overlap - o.overlap_added) END"""
+
+
 def _copy_tasks(source: Study, copy: Study, *, with_gold: bool) -> None:
     """The tasks of the copied versions, without judgments, and their candidates; with gold, also the checks' tasks and
     their keys."""
     study = {"old": source.pk, "new": copy.pk}
-    check_kinds = (Task.Kind.TRAINING, Task.Kind.GOLD, Task.Kind.TRAP) if with_gold else ()
+    checks = (Task.Kind.TRAINING, Task.Kind.GOLD, Task.Kind.TRAP, Task.Kind.IDENTICAL)
+    check_kinds = checks if with_gold else ()
     kinds = [int(kind) for kind in (Task.Kind.REGULAR, *check_kinds)]
     tasks = (
         "FROM annotation_task o JOIN annotation_itemversion v ON v.id = o.item_version_id"
@@ -175,12 +198,12 @@ def _copy_tasks(source: Study, copy: Study, *, with_gold: bool) -> None:
                 item_version="n.current_version_id",
                 repeats="NULL",
                 replaces="NULL",
-                overlap=str(int(copy.overlap)),
+                overlap=_OVERLAP,
                 priority="0",
                 hint="NULL",
                 **zeros,
             ),
-            {**study, "kinds": kinds},
+            {**study, "kinds": kinds, "overlap": source.overlap},
         )
         cursor.execute(_insert(TaskCandidate, candidates, task="u.id", candidate="d.id"), study)
         if with_gold:

@@ -13,13 +13,24 @@ from datetime import timedelta
 from django.apps import apps
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection, models, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from annotation import hooks
+from annotation.advisory_locks import lock_files
 from annotation.errors import Conflict, InvalidInput
-from annotation.models import AuditEvent, Candidate, Clip, ItemVersion, Job, Study, StudyAttachment, User
+from annotation.models import (
+    AuditEvent,
+    Candidate,
+    Clip,
+    ItemVersion,
+    Job,
+    StagedSound,
+    Study,
+    StudyAttachment,
+    User,
+)
 from annotation.studies import audit
 from annotation.studies.stored_settings import lock_study
 
@@ -29,7 +40,7 @@ _ALLOW = "SET LOCAL concord.deletes_study = 'yes'"
 JOBS_UNDER_WAY = (
     "A job of this study is under way. Wait until it has ended, or cancel it; then archive the study."
 )
-_CLIPS_AT_ONCE = _FILES_AT_ONCE = 1000
+_CLIPS_AT_ONCE = 1000
 # Of a deleted study's `rules`: the files that are still to be deleted, and the address that it had.
 _LEFT = "left_to_delete"
 logger = logging.getLogger(__name__)
@@ -132,6 +143,7 @@ def delete_study(study_id: int) -> None:
         for model, path in models_of_study():
             rows = model._base_manager.filter(**{path: study.pk})
             rows._raw_delete(rows.db)
+        _delete_accounts_of_participants()
         for hook in hooks.WITH_DELETION:
             import_string(hook)(study)
         names |= set(_delete_unused_clips(clips))
@@ -143,20 +155,29 @@ def delete_study(study_id: int) -> None:
     _delete_remaining_files(study_id)
 
 
+def _delete_accounts_of_participants() -> None:
+    """Accounts that a panel's participants had for their session alone go with the last of their rows. One that the
+    audit log names stays, as nobody's: it has no address, no password and no study."""
+    left = User.objects.filter(session_only=True, raters=None, memberships=None)
+    left.exclude(Exists(AuditEvent.objects.filter(actor=OuterRef("pk")))).delete()
+    left.filter(is_active=True).update(is_active=False)
+
+
 def _delete_remaining_files(study_id: int) -> None:
     """The files of a deleted study, except those whose content another study has imported since."""
     study = Study.objects.get(pk=study_id)
     left = study.rules.get(_LEFT)
     if left is None:
         return
-    names: list[str] = left["files"]
-    for start in range(0, len(names), _FILES_AT_ONCE):
-        some = names[start : start + _FILES_AT_ONCE]
-        for name in sorted(set(some) - _files_in_use(some)):
-            try:
-                default_storage.delete(name)
-            except OSError:
-                logger.exception("A file of a deleted study could not be deleted: %s", name)
+    for name in left["files"]:
+        try:
+            with transaction.atomic():
+                # Whoever imports the same content waits here, or has it in use already.
+                lock_files(name)
+                if not _is_in_use(name):
+                    default_storage.delete(name)
+        except OSError:
+            logger.exception("A file of a deleted study could not be deleted: %s", name)
     # The hooks know a study's folders by the address that it had.
     study.slug = left["slug"]
     for hook in hooks.AFTER_DELETION:
@@ -164,10 +185,9 @@ def _delete_remaining_files(study_id: int) -> None:
     Study.objects.filter(pk=study_id).update(rules={})
 
 
-def _files_in_use(names: list[str]) -> set[str]:
-    clips = Clip.objects.filter(Q(original__in=names) | Q(canonical__in=names))
-    used = {str(name) for pair in clips.values_list("original", "canonical") for name in pair}
-    return used | set(StudyAttachment.objects.filter(file__in=names).values_list("file", flat=True))
+def _is_in_use(name: str) -> bool:
+    clips = Clip.objects.filter(Q(original=name) | Q(canonical=name))
+    return clips.exists() or StudyAttachment.objects.filter(file=name).exists()
 
 
 def models_of_study() -> list[tuple[type[models.Model], str]]:
@@ -236,20 +256,26 @@ def _clips_of(study: Study) -> set[int]:
 
 
 def _delete_unused_clips(ids: set[int]) -> Iterator[str]:
-    """Clips are addressed by their content and shared: those that another study plays stay. Yields the files of those
-    that go."""
+    """Clips are addressed by their content and shared: those that another study plays stay, and those that an import is
+    about to use, which is then to discard them if it comes to nothing. Yields the files of those that go."""
     ordered = sorted(ids)
     for start in range(0, len(ordered), _CLIPS_AT_ONCE):
         some = ordered[start : start + _CLIPS_AT_ONCE]
+        # Who stages or refers to one of them has done so before this, or finds it gone after it.
+        list(Clip.objects.filter(pk__in=some).order_by("pk").select_for_update().values_list("pk"))
+        staged = StagedSound.objects.filter(clip_id__in=some)
         used = {
             pk
             for rows in (
                 ItemVersion.objects.filter(clip__in=some).values_list("clip", flat=True),
                 ItemVersion.objects.filter(reference_clip__in=some).values_list("reference_clip", flat=True),
                 Candidate.objects.filter(clip__in=some).values_list("clip", flat=True),
+                staged.values_list("clip_id", flat=True),
             )
             for pk in rows
+            if pk is not None
         }
+        staged.update(created=True)
         unused = Clip.objects.filter(pk__in=set(some) - used)
         for original, canonical in unused.values_list("original", "canonical"):
             yield from (original, canonical)

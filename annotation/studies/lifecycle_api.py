@@ -26,6 +26,9 @@ class CopyIn(In):
         default=False,
         help_text="Ask what the draft of the protocol asks, not what the version in force does.",
     )
+    workspace = serializers.SlugField(
+        default=None, allow_null=True, max_length=80, help_text="One that you are admin of; null for none."
+    )
 
 
 class DeletionIn(In):
@@ -41,7 +44,10 @@ class CopiesView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Copy a study, with or without its items, and never with judgments or people. You are the copy's admin."""
         source = access.managed_study(request.user, slug)
-        copy = copies.copy_study(source, actor=request.user, **CopyIn.parsed(request.data))
+        body = CopyIn.parsed(request.data)
+        if body["workspace"] is not None:
+            body["workspace"] = access.administered_workspace(request.user, body["workspace"])
+        copy = copies.copy_study(source, actor=request.user, **body)
         return Response(study_as_seen(StudyAccess(copy, Role.ADMIN)), status=201)
 
 

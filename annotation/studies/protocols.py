@@ -10,9 +10,20 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
-from annotation.models import Assignment, Judgment, ProtocolDraft, ProtocolVersion, Question, Study, User
+from annotation.models import (
+    Assignment,
+    GoldKey,
+    Judgment,
+    ProtocolDraft,
+    ProtocolVersion,
+    Question,
+    Study,
+    Task,
+    User,
+)
 from annotation.protocols import Protocol, ProtocolError, changes, definition_of_preset, parse
 from annotation.protocols.changes import Change
 from annotation.studies import audit
@@ -107,6 +118,8 @@ def add_protocol_version(
     )
     study.protocol_version = version
     study.save(update_fields=["protocol_version"])
+    # Where raters read the guidelines first, they read those of this version.
+    study.raters.filter(cleared_until__isnull=False).update(cleared_until=None)
     audit.record(
         "protocol.version_added",
         actor=actor,
@@ -154,7 +167,45 @@ def protocol_changes(study: Study, new: Protocol, *, since: Protocol | None = No
     old = since or load_protocol(study.protocol_version_id).spec
     answered = has_answers(study)
     differences = changes.compare(old, new, tasks=study.tasks.exists(), judgments=answered)
-    return [_checked_return(study, change, new) for change in differences] if answered else differences
+    if answered:
+        differences = [_checked_return(study, change, new) for change in differences]
+    expecting = _expecting_else(study, old, new)
+    return [
+        replace(change, reason=change.reason or changes.GOLD_STANDS)
+        if change.key in expecting and change.part == "question" and _bounds_answers(change)
+        else change
+        for change in differences
+    ]
+
+
+def _bounds_answers(change: Change) -> bool:
+    whole = change.field == "" and change.kind == changes.Kind.REMOVED
+    return whole or change.field.partition(" ")[0] in changes.ANSWER_FIELDS
+
+
+def _expecting_else(study: Study, old: Protocol, new: Protocol) -> set[str]:
+    """The keys of questions of which checks expect an answer that is possible now and would not be any more."""
+    checks = GoldKey.objects.filter(task__study=study).exclude(task__kind=Task.Kind.REGULAR)
+    expected = checks.exclude(task__state=Task.State.WITHDRAWN).order_by()
+    return {
+        key
+        for key, choice, value in expected.values_list("question_key", "choice", "value").distinct()
+        if changes.allows_answer(old.question(key), choice=choice, value=value)
+        and not changes.allows_answer(new.question(key), choice=choice, value=value)
+    }
+
+
+def _drop_unfit_keys(study: Study, new: Protocol) -> None:
+    """Of tasks that are no checks any more: nobody is to be measured by them when they become some again."""
+    keys = GoldKey.objects.filter(task__study=study).exclude(
+        ~Q(task__kind=Task.Kind.REGULAR), ~Q(task__state=Task.State.WITHDRAWN)
+    )
+    unfit = [
+        key.pk
+        for key in keys.iterator()
+        if not changes.allows_answer(new.question(key.question_key), choice=key.choice, value=key.value)
+    ]
+    GoldKey.objects.filter(pk__in=unfit).delete()
 
 
 def _checked_return(study: Study, change: Change, new: Protocol) -> Change:
@@ -204,6 +255,7 @@ def publish_protocol(
         )
     if not differences:
         raise InvalidInput("Nothing has changed: this is the protocol in force.", code="protocol_unchanged")
+    _drop_unfit_keys(study, new)
     return add_protocol_version(study, preset=new.key, definition=definition, actor=actor)
 
 

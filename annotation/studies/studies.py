@@ -8,14 +8,17 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from annotation import access
+from annotation.checks.settings import set_injection
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.listening import checks as listening_checks
 from annotation.listening import coverage
-from annotation.models import Membership, Study, User
+from annotation.models import Membership, Study, User, Workspace
 from annotation.models.people import Role
+from annotation.onboarding import onboarding_settings
 from annotation.rating import stopping as rating_stopping
 from annotation.rating import task_selection as ordering_policies
-from annotation.studies import audit, protocols
+from annotation.studies import audit, protocols, workspaces
 from annotation.studies.stored_settings import lock_study
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
@@ -38,14 +41,15 @@ def create_study(
     actor: User | None,
     owner: User | None = None,
     definition: Mapping[str, Any] | None = None,
+    workspace: Workspace | None = None,
     **rules: Any,
 ) -> Study:
     """A new study in draft, with its first protocol version; `owner` becomes its admin, by default whoever makes it.
+    In a `workspace` its admins make studies too.
 
     `actor` is None for the command line, where whoever runs it owns the machine.
     """
-    if actor is not None and not actor.may_create_studies:
-        raise NotAllowed("Your account may not create studies; ask an operator for it.")
+    check_may_create(actor, workspace)
     check_slug(slug)
     try:
         with transaction.atomic():
@@ -58,7 +62,30 @@ def create_study(
     if (admin := owner or actor) is not None:
         Membership.objects.create(user=admin, study=study, role=Role.ADMIN)
     audit.record("study.created", actor=actor, study=study, slug=slug, preset=preset)
+    if workspace is not None:
+        workspaces.place_study(study, workspace, actor=actor)
     return study
+
+
+def check_may_create(actor: User | None, workspace: Workspace | None) -> None:
+    """Refuse an account that may not make a study: in a workspace its admins may, elsewhere who has the right to."""
+    if actor is None:
+        return
+    if workspace is not None:
+        if not access.administers_workspace(actor, workspace):
+            raise NotAllowed(f"Only admins of the workspace “{workspace}” make studies in it.")
+    elif not actor.may_create_studies:
+        raise NotAllowed("Your account may not create studies; ask an operator for it.")
+
+
+def workspace_by_slug(slug: str | None) -> Workspace | None:
+    """Of an import that was begun earlier, or of the command line."""
+    if slug is None:
+        return None
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        raise InvalidInput(f"There is no workspace with the address {slug!r}.", code="no_workspace")
+    return workspace
 
 
 def check_slug(slug: str) -> None:
@@ -98,6 +125,8 @@ SETTINGS: Mapping[str, Callable[..., Any]] = {
     "checks": listening_checks.set_check_rules,
     "stopping": rating_stopping.set_stopping_rule,
     "ordering": ordering_policies.set_ordering,
+    "onboarding": onboarding_settings.set_onboarding,
+    "injection": set_injection,
 }
 
 

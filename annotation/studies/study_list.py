@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce, Greatest, Lower
+from django.db.models import Case, CharField, F, Max, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Cast, Coalesce, Concat, Greatest, Lower
 
 from annotation import access
 from annotation.models import Rater, Study, User
@@ -26,7 +26,20 @@ SORTS = {
     "newest": (F("created_at"), True),
     "activity": (Greatest("created_at", Coalesce(_LATEST, "created_at")), True),
     "title": (Lower("title"), False),
-}
+    # Those in no workspace last; of two with the same title, all of the one before all of the other.
+    "workspace": (
+        Case(
+            When(workspace=None, then=Value("1")),
+            default=Concat(
+                Value("0"), Lower("workspace__title"), Value(" "), Cast("workspace", CharField()),
+                output_field=CharField(),
+            ),
+        ),
+        False,
+    ),
+}  # fmt: skip
+# No workspace has this address.
+NO_WORKSPACE = "~"
 
 
 # Archived studies, and those whose deletion is due, are listed only where they are asked for.
@@ -36,11 +49,12 @@ IS_ARCHIVED = Q(archived_at__isnull=False) | Q(deletion_due_at__isnull=False)
 
 @dataclass(frozen=True)
 class StudyFilters:
-    """`text` is a part of the title or address."""
+    """`text` is a part of the title or address; `workspace` an address, or NO_WORKSPACE."""
 
     text: str = ""
     state: str = ""
     sort: str = "newest"
+    workspace: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ class StudyPage:
 
 def rated_studies(user: User) -> list[Study]:
     """Those in which this account rates, the newest first."""
-    studies = _studies_as(user, RATING_ROLES).exclude(IS_ARCHIVED)
+    studies = _studies_as(user, RATING_ROLES).exclude(IS_ARCHIVED).select_related("workspace")
     return list(studies.order_by("-created_at", "-pk"))
 
 
@@ -74,7 +88,7 @@ def managed_studies(user: User, filters: StudyFilters, *, after: int | None = No
             Q(**{f"sort_key__{beyond}": last}) | Q(sort_key=last, **{f"pk__{beyond}": after})
         )
     order = ("-sort_key", "-pk") if is_descending else ("sort_key", "pk")
-    rows = list(studies.order_by(*order)[: STUDIES_PER_PAGE + 1])
+    rows = list(studies.select_related("workspace").order_by(*order)[: STUDIES_PER_PAGE + 1])
     more = len(rows) > STUDIES_PER_PAGE
     return StudyPage(tuple(rows[:STUDIES_PER_PAGE]), rows[STUDIES_PER_PAGE - 1].pk if more else None)
 
@@ -88,6 +102,9 @@ def _studies_as(user: User, roles: Iterable[str]) -> QuerySet[Any]:
 def _filtered(studies: QuerySet[Any], filters: StudyFilters) -> QuerySet[Any]:
     if filters.text:
         studies = studies.filter(Q(title__icontains=filters.text) | Q(slug__icontains=filters.text))
+    if filters.workspace:
+        in_none = filters.workspace == NO_WORKSPACE
+        studies = studies.filter(Q(workspace=None) if in_none else Q(workspace__slug=filters.workspace))
     if filters.state == ARCHIVED:
         return studies.filter(IS_ARCHIVED)
     if filters.state:

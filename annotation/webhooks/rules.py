@@ -28,12 +28,15 @@ PAUSE_AFTER = timedelta(days=3)
 _PATTERN = re.compile(r"(?:\*|[a-z_]+(?:\.(?:\*|[a-z_]+))?)\Z")
 # What events are about: the first word of each name.
 EVENT_NOUNS = (
-    "attachment", "bulk_change", "case", "cases", "check", "draft", "export", "flag", "flags", "import",
+    "attachment", "bulk_change", "case", "cases", "check", "checks", "consent", "demographics", "draft",
+    "export", "flag", "flags", "import",
     "invitation", "item", "job", "judgment",
-    "learned_comparison", "mail", "member", "model", "plan_pilot", "plan_simulation", "protocol", "rater",
+    "learned_comparison", "mail", "make_traps", "member", "model", "panel", "plan_pilot",
+    "plan_simulation", "protocol", "rater",
     "release", "report",
-    "returns", "review_report", "review_view", "scoring", "sensitivity", "stopping", "study", "tasks", "token", "train",
-    "training_set", "upload", "view", "votes", "webhook", "withdraw_rater", "writer", "writing",
+    "returns", "review_report", "review_view", "scoring", "sensitivity", "simulation", "stopping", "study", "tasks",
+    "token", "train", "training",
+    "training_set", "upload", "view", "votes", "webhook", "withdraw_rater", "workspace", "writer", "writing",
 )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ and then nothing is started. Children inherit `DATABASE_URL`: only the first pro
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING
 from config import env
 
 if TYPE_CHECKING:
+    import psycopg
+
     from config.postgres.cluster import Cluster
 
 
@@ -43,33 +44,30 @@ def ensure(folder: Path | None = None, *, settings: Mapping[str, str] = SERVER_S
     from config.postgres.cluster import Cluster  # 60 ms that a process with a server already need not pay
 
     cluster = Cluster(folder or env.home(), settings)
-    cluster.hold()
+    cluster.hold(on_start=lambda: _create_database(cluster.url("postgres")))
     atexit.register(cluster.leave)
-    _create_database(cluster.url("postgres"))
     os.environ["DATABASE_URL"] = cluster.url(DATABASE_NAME)
     return cluster
 
 
-def require_answer() -> None:
-    """Stop with a sentence where DATABASE_URL names a server that does not answer."""
+def connect() -> psycopg.Connection:
+    """A connection of our own. Stops with a sentence where DATABASE_URL names a server that does not answer."""
     import psycopg
 
     try:
-        psycopg.connect(env.text("DATABASE_URL"), connect_timeout=5).close()
+        return psycopg.connect(env.text("DATABASE_URL"), autocommit=True, connect_timeout=5)
     except psycopg.Error as error:
         raise env.BadEnvironment("DATABASE_URL", f"no database answers there. {error}") from None
 
 
 def _create_database(maintenance_url: str) -> None:
     import psycopg
-    from psycopg import errors, sql
+    from psycopg import sql
 
     with psycopg.connect(maintenance_url, autocommit=True) as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE_NAME]).fetchone():
             return
-        # Somebody who started at the same moment may be quicker.
-        with contextlib.suppress(errors.DuplicateDatabase, errors.UniqueViolation):
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE_NAME)))
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE_NAME)))
 
 
 # Django's PostgreSQL backend, asking whether a connection still lives only when it has been idle.

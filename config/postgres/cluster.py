@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -48,13 +48,16 @@ class Cluster:
         self._held: IO[str] | None = None
         self._owner = os.getpid()
 
-    def hold(self) -> None:
-        """Have the server running, and keep it so until `leave` or the end of this process."""
+    def hold(self, *, on_start: Callable[[], None] = lambda: None) -> None:
+        """Have the server running, and keep it so until `leave` or the end of this process. Whoever holds a server that
+        somebody else started finds what `on_start` did there."""
         with self._alone():
             self._create()
-            self._start()
+            started = self._start()
             self._held = self._holders.open("a")
             fcntl.flock(self._held, fcntl.LOCK_SH)
+            if started:
+                on_start()
 
     def leave(self) -> None:
         """Let go of the server, and stop it if nobody else holds it."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import ceil
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
@@ -17,9 +15,8 @@ from django.utils.translation import ngettext
 from annotation import access
 from annotation.access.sign_in import lockout_seconds
 from annotation.access.tokens import MAX_DAYS
-from annotation.models import Study, User
+from annotation.models import User
 from annotation.models.api import Scope
-from annotation.studies.study_list import ARCHIVED, StudyFilters
 
 
 def too_many_sentence(seconds: float) -> str:
@@ -51,6 +48,19 @@ class SignInForm(AuthenticationForm):
 
     def clean_username(self) -> str:
         return str(self.cleaned_data["username"]).lower()
+
+
+class SignUpAddressForm(forms.Form):
+    """Where a mail is to go first."""
+
+    email = forms.EmailField(
+        label=_("E-mail address"),
+        widget=forms.EmailInput({"autocomplete": "username"}),
+        help_text=_("You get a mail with a link to go on."),
+    )
+
+    def clean_email(self) -> str:
+        return str(self.cleaned_data["email"]).lower()
 
 
 class SignUpForm(forms.ModelForm):
@@ -140,51 +150,3 @@ class TokenForm(forms.Form):
 
     def clean_studies(self) -> list[str] | None:
         return self.cleaned_data["studies"] or None
-
-
-# Which of the studies that one runs are listed.
-
-
-class StudyListForm(forms.Form):
-    """Of the address; what it cannot be reads as nothing."""
-
-    q = forms.CharField(label=_("Search"), required=False, max_length=200)
-    state = forms.ChoiceField(
-        label=_("State"),
-        required=False,
-        choices=[("", _("Every state")), *Study.State.choices, (ARCHIVED, _("Archived"))],
-    )
-    sort = forms.ChoiceField(
-        label=_("Order"),
-        required=False,
-        choices=[
-            ("newest", _("Newest first")),
-            ("activity", _("Latest judgment first")),
-            ("title", _("By title")),
-        ],
-    )
-    page_after = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        super().__init__(data)
-        self.is_valid()
-
-    def _values(self) -> dict[str, Any]:
-        return {name: value for name, value in self.cleaned_data.items() if value}
-
-    def filters(self) -> StudyFilters:
-        values = self._values()
-        return StudyFilters(
-            text=values.get("q", ""), state=values.get("state", ""), sort=values.get("sort", "newest")
-        )
-
-    def after(self) -> int | None:
-        after: int | None = self.cleaned_data.get("page_after")
-        return after
-
-    def is_active(self) -> bool:
-        """Whether it leaves studies out."""
-        return bool(self._values())
-
-    def query(self, *, after: int) -> str:
-        return urlencode({**self._values(), "page_after": after})

@@ -106,6 +106,7 @@ class RecoveryCodes(ViewRecoveryCodesView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
+        context["came_for"] = self.request.session.get(CAME_FOR)
         if context["can_view_codes"]:
             about = _("Recovery codes of %(email)s at %(site)s. Each works once.") % {
                 "email": self.request.user.email,
@@ -115,9 +116,14 @@ class RecoveryCodes(ViewRecoveryCodesView):
         return context
 
 
+# In the session of somebody who has to set it up first: the page that they came for, such as an invitation.
+CAME_FOR = "came_for"
+_LONGEST_PATH = 500
+
+
 class RequireTwoFactor:
-    """Where a second factor is required, nothing else opens before it is set up. For sessions: tokens are created in
-    one. Costs no query: the session's account has the flag."""
+    """Where a second factor is required, nothing else opens before it is set up; then the page that they came for is
+    one press away. For sessions: tokens are created in one. Costs no query: the session's account has the flag."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -126,10 +132,15 @@ class RequireTwoFactor:
         if settings.TWO_FACTOR == "optional" or SESSION_KEY not in request.session:
             return self.get_response(request)
         if not getattr(request.user, "lacks_second_factor", False) or _is_open(request.path):
+            if request.session.get(CAME_FOR) == request.get_full_path():
+                del request.session[CAME_FOR]
             return self.get_response(request)
         sentence = _("You need two-factor sign-in here. Set it up to go on.")
         if request.path.startswith("/api/"):
             return problem_response(403, "two_factor_required", sentence)
+        path = request.get_full_path()
+        if request.method == "GET" and path != reverse("home") and len(path) <= _LONGEST_PATH:
+            request.session[CAME_FOR] = path
         messages.warning(request, sentence)
         return redirect("mfa_activate_totp")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from math import ceil
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account.utils import perform_login
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
@@ -32,16 +33,21 @@ from django.views.decorators.debug import sensitive_post_parameters
 from requests import RequestException
 
 from annotation import access
+from annotation.access import accounts
 from annotation.access import tokens as access_tokens
+from annotation.access.sign_in import client_address
+from annotation.mail import outbox
 from annotation.models import ApiToken, Invitation, Membership, Rater, Study, User
-from annotation.models.people import Role
+from annotation.models.people import MANAGING_ROLES, Role
 from annotation.review import queue
-from annotation.studies import members, study_list
+from annotation.studies import members, study_list, workspaces
 from labeling_ui.account.api_reference import api_reference
-from labeling_ui.account.forms import SignInForm, SignUpForm, StudyListForm, TokenForm
+from labeling_ui.account.forms import SignInForm, SignUpAddressForm, SignUpForm, TokenForm
 from labeling_ui.account.profile_forms import ChangePasswordForm
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.page_responses import action
+from labeling_ui.rate.page_data import progress_of
+from labeling_ui.study.study_table import StudyListForm, study_rows
 
 logger = logging.getLogger(__name__)
 
@@ -136,35 +142,70 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     to it, however old; others with an invalid link see who can invite them."""
     invitation = members.invitation_by_token(token)
     if invitation is not None and _is_member(request.user, invitation):
-        return _to_study(request.user, invitation)
+        return _to_group(request.user, invitation)
     if invitation is None or not invitation.is_open:
         return render(
             request, "labeling_ui/account/old_invitation.html", {"invitation": invitation}, status=404
         )
-    form = None
-    if not request.user.is_authenticated:
-        form = SignUpForm(request.POST or None, initial={"email": invitation.email})
-    if request.method == "POST" and (form is None or form.is_valid()):
-        return _accept_invitation(request, token, form)
-    context = {
-        "study": invitation.study,
+    context: dict[str, Any] = {
+        "group": invitation.study or invitation.workspace,
+        "to_workspace": invitation.workspace is not None,
         "role": Role(invitation.role),
-        "form": form,
         "single_sign_on": settings.SINGLE_SIGN_ON,
     }
+    form, proven = None, ""
+    if not request.user.is_authenticated:
+        proven = _proven_address(request, invitation, token)
+        if settings.SIGN_UP_BY_MAIL and not proven:
+            return _sign_up_by_mail(request, token, context)
+        form = SignUpForm(request.POST or None, initial={"email": proven})
+        form.fields["email"].disabled = settings.SIGN_UP_BY_MAIL
+    if request.method == "POST" and (form is None or form.is_valid()):
+        return _accept_invitation(request, token, form)
+    context |= {"form": form, "may_use_another": settings.SIGN_UP_BY_MAIL}
     return render(request, "labeling_ui/account/join.html", context)
 
 
+def _proven_address(request: HttpRequest, invitation: Invitation, token: str) -> str:
+    """The address whose mail brought this visitor here: the invitation's own, or that of a mail sent for the purpose.
+    Empty where none did, or they want to use another one."""
+    if "another" in request.GET:
+        return ""
+    proof = request.GET.get("address", "")
+    return accounts.address_of_sign_up(proof, join_token=token) if proof else invitation.email
+
+
+def _sign_up_by_mail(request: HttpRequest, token: str, context: dict[str, Any]) -> HttpResponse:
+    """The same answer for every address, whether or not it has an account: the mail says how to go on."""
+    form, page = SignUpAddressForm(request.POST or None), reverse("join", args=[token])
+    if form.is_valid():
+        accounts.request_sign_up(
+            form.cleaned_data["email"],
+            to=context["group"].title,
+            join_token=token,
+            caller=client_address(request),
+            sign_up_link=lambda proof: outbox.address_by(request, f"{page}?{urlencode({'address': proof})}"),
+            sign_in_link=outbox.address_by(request, f"{reverse('sign_in')}?{urlencode({'next': page})}"),
+        )
+        context = {**context, "sent_to": form.cleaned_data["email"]}
+    return render(request, "labeling_ui/account/join.html", {**context, "form": form, "by_mail": True})
+
+
 def _is_member(user: User | AnonymousUser, invitation: Invitation) -> bool:
-    return (
-        user.is_authenticated
-        and Membership.objects.filter(user_id=user.pk, study_id=invitation.study_id).exists()
-    )
+    if not user.is_authenticated:
+        return False
+    if invitation.workspace is not None:
+        return invitation.workspace.memberships.filter(user_id=user.pk).exists()
+    return Membership.objects.filter(user_id=user.pk, study_id=invitation.study_id).exists()
 
 
-def _to_study(user: User, invitation: Invitation) -> HttpResponse:
-    manages = access.study_of(user, invitation.study.slug).manages
-    return redirect("study", invitation.study.slug) if manages else redirect("home")
+def _to_group(user: User, invitation: Invitation) -> HttpResponse:
+    if invitation.workspace is not None:
+        manages = access.workspaces_of(user).filter(pk=invitation.workspace.pk, role__in=MANAGING_ROLES)
+        return redirect("workspace", invitation.workspace.slug) if manages.exists() else redirect("home")
+    if not access.study_of(user, invitation.study.slug).manages:
+        return redirect("home")
+    return redirect("study", invitation.study.slug)
 
 
 @transaction.atomic
@@ -172,9 +213,12 @@ def _accept_invitation(request: HttpRequest, token: str, form: SignUpForm | None
     """Account and membership together: an invitation that was just used up leaves no account behind."""
     if form is not None:
         user = form.save()
+        if form.fields["email"].disabled:
+            accounts.confirm_mailbox(user)  # a mail to it brought them here
         login(request, user, backend="annotation.access.sign_in.AccountBackend")
-    membership = members.accept_invitation(token, request.user)
-    messages.success(request, _("Welcome to %(study)s.") % {"study": membership.study.title})
+    joined = workspaces.accept_invitation(token, request.user)
+    group = joined.study if isinstance(joined, Membership) else joined.workspace
+    messages.success(request, _("Welcome to %(study)s.") % {"study": group.title})
     return redirect("home")
 
 
@@ -227,17 +271,19 @@ def _token_lines(user: User) -> Iterator[tuple[ApiToken, list[str] | None]]:
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     rated = study_list.rated_studies(request.user)
-    form = StudyListForm(request.GET)
+    workspaces = list(access.workspaces_of(request.user).order_by("title", "pk"))
+    form = StudyListForm(request.GET, workspaces=[each for each in workspaces if each.role in MANAGING_ROLES])
     page = study_list.managed_studies(request.user, form.filters(), after=form.after())
     reviewed = [study.pk for study in rated if study.role == Role.EXPERT] + [study.pk for study in page.rows]
     n_open = queue.open_case_counts(reviewed)
     context = {
         "rows": list(_rating_rows(request.user, rated, n_open)),
-        "managed": list(_managed_rows(page.rows, n_open)),
+        "managed": list(study_rows(page.rows, n_open)),
         "manages": bool(page.rows) or form.is_active(),
         "form": form,
         "more": form.query(after=page.next_after) if page.next_after else "",
-        "may_create": request.user.may_create_studies or request.user.is_superuser,
+        "workspaces": workspaces,
+        "may_create": request.user.may_create_studies or any(each.role == Role.ADMIN for each in workspaces),
     }
     return render(request, "labeling_ui/account/home.html", context)
 
@@ -246,27 +292,15 @@ def _rating_rows(user: User, studies: list[Study], n_open: Mapping[int, int]) ->
     raters = {rater.study_id: rater for rater in Rater.objects.filter(user=user, study__in=studies)}
     n_returned = queue.returned_judgment_counts(raters.values())
     for study in studies:
+        rater = raters.get(study.pk)
         yield {
             "study": study,
             "role": Role(study.role),
-            "rater": raters.get(study.pk),
+            "rater": rater,
+            "rating": progress_of(rater, study) if rater else None,
             "reviews": study.pk in n_open,
             "n_open": n_open.get(study.pk, 0),
             "n_returned": n_returned.get(study.pk, 0),
-        }
-
-
-def _managed_rows(studies: tuple[Study, ...], n_open: Mapping[int, int]) -> Iterator[dict[str, Any]]:
-    progress = study_list.progress_of(studies) if studies else {}
-    for study in studies:
-        done = progress[study.pk]
-        share = 100 * min(1.0, done.n_complete / done.n_tasks) if done.n_tasks else 0.0
-        yield {
-            "study": study,
-            "role": Role(study.role),
-            "progress": done,
-            "share": share,
-            "n_open": n_open.get(study.pk, 0),
         }
 
 

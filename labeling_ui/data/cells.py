@@ -19,8 +19,10 @@ from django.utils.translation import ngettext
 from analytics.browse.columns import Column
 from analytics.browse.facts import Facts
 from analytics.browse.query import Query
+from analytics.browse.rater_table import DONE, RATER_STATES
 from analytics.browse.rows import DataRow, RowContext, as_text
 from analytics.browse.tables import ITEM_STATES, KINDS, ORIGINS, STATUSES, TASK_STATES
+from analytics.raters.rules import FIGURES, FigureSpec
 from annotation.models import Answer, Study
 from annotation.review.labels import CHOICE_LABELS
 from annotation.studies.protocols import load_protocol
@@ -29,12 +31,12 @@ from labeling_ui.templatetags.formatting import in_language, moment
 NOTHING = SafeString("")
 _LABELS = {
     name: label
-    for options in (KINDS, TASK_STATES, ITEM_STATES, STATUSES, ORIGINS)
+    for options in (RATER_STATES, KINDS, TASK_STATES, ITEM_STATES, STATUSES, ORIGINS)
     for name, label, _value in options
 }
 _TAG_CLASSES = {
     "gold": "on", "trap": "on", "held": "warn", "withdrawn": "bad", "excluded": "bad", "counted": "good",
-    "surplus": "warn", "superseded": "", "expert": "on",
+    "paused": "warn", "active": "good", "surplus": "warn", "superseded": "", "expert": "on",
 }  # fmt: skip
 # A disagreement or a gap above it stands out.
 _HIGH = 0.5
@@ -42,33 +44,22 @@ _BAR_WIDTH = 100
 _COLOURS = 6
 
 
-@dataclass(frozen=True)
-class Cell:
-    column: Column
-    html: SafeString
-
-    @property
-    def label(self) -> str:
-        return look_up(self.column.label)
-
-    @property
-    def classes(self) -> str:
-        """Numbers to the right, long texts in the room they need."""
-        kinds = {
-            "number": "number",
-            "decimal": "number",
-            "text": "text",
-            "date": "date number",
-            "code": "text",
-        }
-        wide = " wide-cell" if self.column.wide else ""
-        return kinds.get(self.column.kind, "") + wide + ("" if self.html else " empty-cell")
+# Numbers to the right, long texts in the room they need.
+_CELL_CLASSES = {
+    "number": "number",
+    "decimal": "number",
+    "text": "text",
+    "date": "date number",
+    "code": "text",
+}
 
 
 @dataclass(frozen=True)
 class ShownRow:
+    """`cells`: the row's cells as HTML, drawn here: a template takes several times as long for a page of them."""
+
     row: DataRow
-    cells: tuple[Cell, ...]
+    cells: SafeString
 
 
 class CellDrawer:
@@ -82,10 +73,23 @@ class CellDrawer:
         self.clips_template = get_template("labeling_ui/data/clip.html")
 
     def rows(self, rows: list[DataRow]) -> list[ShownRow]:
-        return [
-            ShownRow(row, tuple(Cell(column, self._draw(column, row)) for column in self.columns))
-            for row in rows
+        heads = [
+            (
+                column,
+                _CELL_CLASSES.get(column.kind, "") + (" wide-cell" if column.wide else ""),
+                look_up(column.label),
+            )
+            for column in self.columns
         ]
+        return [ShownRow(row, self._cells(row, heads)) for row in rows]
+
+    def _cells(self, row: DataRow, heads: list[tuple[Column, str, str]]) -> SafeString:
+        drawn = ((classes, label, self._draw(column, row)) for column, classes, label in heads)
+        return format_html_join(
+            "",
+            '<td class="{}{}" data-label="{}">{}</td>',
+            ((classes, "" if html else " empty-cell", label, html) for classes, label, html in drawn),
+        )
 
     def _draw(self, column: Column, row: DataRow) -> SafeString:
         value = row.values.get(column.key)
@@ -110,16 +114,29 @@ class CellDrawer:
 
 
 def _name(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
+    """What a row is about, by the end of its path; below it the folder, the systems where no player names them, and the
+    id where it says more. Long ones are cut at their beginning: their ends differ."""
     path = drawer.item_path.replace("/0/", f"/{row.item}/")
+    full = row.item_name or value or row.name
+    parts = full.rsplit("/", 2)
+    below = [parts[0]] if len(parts) == 3 else []
+    if row.systems and not row.clips and "systems" not in {column.key for column in drawer.columns}:
+        below.append(" · ".join(row.systems))
+    if row.name != full:
+        below.append(f"…{row.name.removeprefix(full)}" if row.name.startswith(full) else row.name)
+    lines = format_html_join(
+        "", '<span class="name-line" title="{}"><bdi dir="ltr">{}</bdi></span>', ((one, one) for one in below)
+    )
     return format_html(
-        '<a class="name" data-row-link href="{}" title="{}">{}</a>', path, row.name, value or row.name
+        '<a class="name" data-row-link href="{}" title="{}">{}</a>{}', path, full, "/".join(parts[-2:]), lines
     )
 
 
 def _rater(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
     if not value:
         return format_html('<span class="soft">{}</span>', _("unnamed"))
-    return format_html('<a href="{}">{}</a>', reverse("rater", args=[drawer.study.slug, value]), value)
+    path = reverse("rater", args=[drawer.study.slug, value])
+    return format_html('<a class="rater-code" data-row-link href="{}">{}</a>', path, value)
 
 
 def _text(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
@@ -131,6 +148,52 @@ def _tag(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
         return NOTHING
     label = look_up(_LABELS[value]) if value in _LABELS else value
     return format_html('<span class="tag {}">{}</span>', _TAG_CLASSES.get(value, ""), label)
+
+
+def _rater_actions(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
+    """What stands of what was done; the state is shown beside it."""
+    labels = {name: look_up(label) for name, label, _sql in DONE}
+    return _tags(drawer, [labels[one] for one in value or () if one in labels], row)
+
+
+def _figure(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
+    """A bar from 0 to 1, with the interval on it where there is one, the figure, and what it rests on."""
+    if not value:
+        return NOTHING
+    spec = FIGURES[value["figure"]]
+    figure, n = float(value["value"]), int(value["n"])
+    words = figure_text(spec, figure)
+    title = _("%(label)s: %(figure)s, of %(n)s %(of)s") % {
+        "label": look_up(spec.label), "figure": words, "n": f"{n:,}", "of": look_up(spec.of),
+    }  # fmt: skip
+    if spec.most > 1:
+        return format_html(
+            '<span class="figure" title="{}">{} <span class="soft small">/ {}</span></span>',
+            title,
+            words,
+            f"{n:,}",
+        )
+    low, high = value.get("low"), value.get("high")
+    whisker: SafeString = NOTHING
+    if low is not None and high is not None:
+        whisker = format_html(
+            '<rect class="whisker" x="{}" y="0.35" width="{}" height="0.3"/>',
+            round(_BAR_WIDTH * low, 1), round(_BAR_WIDTH * (high - low), 1),
+        )  # fmt: skip
+    return format_html(
+        '<span class="meter" title="{}"><svg viewBox="0 0 {} 1" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect width="{}" height="1"/>{}</svg><span>{} <span class="soft small">/ {}</span></span></span>',
+        title, _BAR_WIDTH, round(_BAR_WIDTH * min(1.0, max(0.0, figure)), 1), whisker, words, f"{n:,}",
+    )  # fmt: skip
+
+
+def figure_text(spec: FigureSpec, value: float) -> str:
+    """A figure of a rater as pages write it: 80 %, 0.42, 12."""
+    if spec.share:
+        return f"{100 * value:.0f} %"
+    if spec.most > 100:
+        return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _kind(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
@@ -266,7 +329,7 @@ _DRAWERS: Mapping[str, Drawer] = {
     "status": _tag, "origin": _tag, "tags": _tags, "codes": _codes, "strata": _strata, "progress": _progress,
     "meter": _meter, "votes": _votes, "date": _date, "flagged": _flagged, "counts": _counts, "scores": _scores,
     "texts": _lines, "answer": _lines, "heard": _lines, "number": _number, "decimal": _decimal, "code": _code,
-    "clips": _clips,
+    "clips": _clips, "rater_state": _tag, "rater_actions": _rater_actions, "figure": _figure,
 }  # fmt: skip
 
 
@@ -278,11 +341,13 @@ def total_text(n: int, *, more: bool, table: str) -> str:
             "items": _("more than {n} items"),
             "tasks": _("more than {n} tasks"),
             "judgments": _("more than {n} judgments"),
+            "raters": _("more than {n} raters"),
         }
         return texts[table].format(n=counted) if n else _("not counted: finding them all takes too long")
     texts = {
         "items": ngettext("{n} item", "{n} items", n),
         "tasks": ngettext("{n} task", "{n} tasks", n),
         "judgments": ngettext("{n} judgment", "{n} judgments", n),
+        "raters": ngettext("{n} rater", "{n} raters", n),
     }
     return texts[table].format(n=counted)

@@ -70,5 +70,10 @@ def reason_text(reason: str, n: int) -> str:
             "%(n)d tasks have no expected answer: most of their raters must agree first.",
             n,
         ),
+        "met": ngettext(
+            "%(n)d task stays a check: raters have met it as one, and their answers are no votes.",
+            "%(n)d tasks stay checks: raters have met them as such, and their answers are no votes.",
+            n,
+        ),
     }
     return texts[reason] % {"n": n}

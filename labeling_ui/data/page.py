@@ -14,7 +14,10 @@ from django.utils.translation import gettext as look_up
 from analytics.browse.columns import Column, Filter
 from analytics.browse.facts import Facts
 from analytics.browse.query import Query
+from analytics.browse.rater_table import GROUPS as RATER_GROUPS
+from analytics.browse.rater_table import RATERS
 from analytics.browse.tables import GROUP_MODELS, GROUP_RATERS, GROUP_REVIEW, GROUP_WHAT, TABLES
+from analytics.raters.rules import FIGURES
 from annotation.models import SavedView, Study
 
 Option = tuple[str, str]
@@ -63,13 +66,20 @@ def data_path(study: Study, query: Query, **extra: str) -> str:
     values = urlencode(
         {**query.as_values(), **{name: [value] for name, value in extra.items() if value}}, doseq=True
     )
-    return reverse("data", args=[study.slug, query.table]) + (f"?{values}" if values else "")
+    path = (
+        reverse("raters", args=[study.slug])
+        if query.table == RATERS.name
+        else reverse("data", args=[study.slug, query.table])
+    )
+    return path + (f"?{values}" if values else "")
 
 
 def table_tabs(study: Study, query: Query) -> list[dict[str, Any]]:
     """The other tables take along the filters that they have, too."""
     tabs = []
     for name, table in TABLES.items():
+        if table is RATERS:  # has a page of its own
+            continue
         table_query = (
             query
             if name == query.table
@@ -97,7 +107,10 @@ def headings(study: Study, query: Query) -> list[Heading]:
         if column.sort:
             way = {column.key: "ascending", f"-{column.key}": "descending"}.get(now, "")
             # What is worth a look comes first: names from A, numbers and dates from the greatest.
-            first = column.key if column.kind == "name" else f"-{column.key}"
+            ascending = column.kind in ("name", "rater") or (
+                column.key in FIGURES and FIGURES[column.key].low_is_bad
+            )
+            first = column.key if ascending else f"-{column.key}"
             other = column.key if first.startswith("-") else f"-{column.key}"
             path = data_path(study, replace(query, sort=other if now == first else first))
         help_text = look_up(column.help) if column.help else ""
@@ -131,12 +144,15 @@ def view_links(study: Study, query: Query, views: Sequence[SavedView]) -> list[V
     return links
 
 
+_GROUPS = (GROUP_WHAT, GROUP_RATERS, GROUP_MODELS, GROUP_REVIEW)
+
+
 # ── Filters ──────────────────────────────────────────────────────────────────
 
 
 def control_groups(query: Query, facts: Facts, problems: Mapping[str, str]) -> list[ControlGroup]:
     groups = []
-    for title in (GROUP_WHAT, GROUP_RATERS, GROUP_MODELS, GROUP_REVIEW):
+    for title in (*_GROUPS, *RATER_GROUPS):
         own = [one for one in query.shape.filters if one.group == title]
         controls = [control for one in own for control in _controls(one, query, facts, problems)]
         if controls:
@@ -182,6 +198,8 @@ def _options(one: Filter, facts: Facts) -> tuple[Option, ...]:
         return tuple((name, name) for name in facts.raters.choices())
     if source == "codes":
         return tuple((key, f"{key} · {title}") for key, title in facts.codes.items())
+    if source == "chosen":
+        return tuple((key, answer.title) for key, answer in facts.chosen.items())
     if source:
         return tuple((name, name) for name in getattr(facts, source))
     return tuple((name, look_up(label)) for name, label, _value in getattr(one, "options", ()))

@@ -14,9 +14,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from analytics.browse import summaries
 from analytics.browse.changes import Change, change_rows
 from analytics.browse.facts import study_facts
+from analytics.browse.freshness import freshen
 from analytics.browse.query import Page, Query, Selection
 from analytics.browse.rows import RowContext, as_text, load_rows
 from annotation import access
@@ -27,7 +27,7 @@ from annotation.studies import saved_views
 from labeling_ui.data import page as shown
 from labeling_ui.data.cells import CellDrawer, total_text
 from labeling_ui.data.forms import ChangeForm, SaveViewForm, outcome_text, reason_text
-from labeling_ui.domain_errors import errors_as_messages
+from labeling_ui.domain_errors import errors_as_messages, problem_text
 from labeling_ui.page_responses import action, fresh_page
 
 
@@ -35,7 +35,7 @@ from labeling_ui.page_responses import action, fresh_page
 def data(request: HttpRequest, slug: str, table: str = "items") -> HttpResponse:
     study = access.managed_study(request.user, slug)
     query = Query.of(table, dict(request.GET.lists()))
-    freshness = summaries.freshen(study)
+    freshness = freshen(study, table)
     language = get_language() or "en"
     facts = study_facts(study, language=language)
     page, problems = Page(()), dict[str, str]()
@@ -44,7 +44,7 @@ def data(request: HttpRequest, slug: str, table: str = "items") -> HttpResponse:
         selection = Selection(study, query, facts)
         page = selection.page(after=request.GET.get("after", ""), before=request.GET.get("before", ""))
     except InvalidInput as error:
-        problems = {problem.field: problem.message for problem in error.problems}
+        problems = {problem.field: problem_text(problem) for problem in error.problems}
         query = Query(table, query.filters)
     rows = CellDrawer(study, query, facts, context).rows(load_rows(context, query, page.ids))
     values: dict[str, Any] = {
@@ -64,6 +64,8 @@ def data(request: HttpRequest, slug: str, table: str = "items") -> HttpResponse:
         "total": _known_total(study, query, page),
         "next_path": shown.data_path(study, query, after=page.after) if page.after else "",
         "previous_path": shown.data_path(study, query, before=page.before) if page.before else "",
+        "table_path": shown.data_path(study, Query(table)),
+        "table_title": _("Raters") if table == "raters" else _("Data"),
         "first_path": shown.data_path(study, query),
         "query_string": shown.data_path(study, query).partition("?")[2],
         "views": shown.view_links(study, query, saved_views.visible_views(study, table, user=request.user)),
@@ -81,7 +83,7 @@ def data_count(request: HttpRequest, slug: str, table: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     try:
         query = Query.of(table, dict(request.GET.lists()))
-        summaries.freshen(study)
+        freshen(study, table)
         total = Selection(study, query, study_facts(study)).total()
     except InvalidInput:
         return HttpResponse("")
@@ -100,7 +102,7 @@ def data_file(request: HttpRequest, slug: str, table: str) -> StreamingHttpRespo
     """What is filtered as CSV, streamed: a row is sent as it is read."""
     study = access.managed_study(request.user, slug)
     query = Query.of(table, dict(request.GET.lists()))
-    summaries.freshen(study)
+    freshen(study, table)
     language = get_language() or "en"
     selection = Selection(study, query, study_facts(study, language=language))
     response = StreamingHttpResponse(

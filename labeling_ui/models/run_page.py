@@ -219,6 +219,14 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("There is no text to compare the sound with."),
         _("This scorer needs a text: limit the run to items that have one."),
     ),
+    "no_ears": (
+        _("The model reads and does not hear."),
+        _("Choose an audio language model for questions about a sound."),
+    ),
+    "no_reference": (
+        _("The item has no reference answer."),
+        _("Add a reference answer to the item, or choose a scorer that needs none."),
+    ),
     "unknown_token": (
         _("The text becomes a token that the model has no weights for."),
         _("Write it otherwise, without what a picture or the like is written as, and import the item again."),

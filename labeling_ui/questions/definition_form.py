@@ -20,7 +20,7 @@ MOST_ROWS = 200
 LANGUAGE_PATTERN = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*\Z")
 
 
-class Sent(Protocol):
+class Submitted(Protocol):
     """The values of a form by name, as Django's QueryDict has them."""
 
     def get(self, key: str, default: Any = None, /) -> Any: ...
@@ -31,18 +31,20 @@ class Sent(Protocol):
 # ── Reading ───────────────────────────────────────────────────────────────────
 
 
-def read_languages(sent: Sent) -> list[str]:
-    named = [str(name) for name in sent.getlist("languages")]
+def read_languages(submitted: Submitted) -> list[str]:
+    named = [str(name) for name in submitted.getlist("languages")]
     return ["en", *(name for name in dict.fromkeys(named) if name != "en" and LANGUAGE_PATTERN.match(name))]
 
 
-def read_definition(sent: Sent) -> Definition:
+def read_definition(submitted: Submitted) -> Definition:
     """The form's values, faults included: an invalid number stays a text, so that its fault is shown beside it."""
-    form = _Form(sent)
+    form = _Form(submitted)
     definition: Definition = form.part("", fields.PROTOCOL)
     definition["listening"] = form.part("listening", [fields.MUST_HEAR]) or {"must_hear": []}
     if layout_takes_a_number(str(definition.get("layout"))):
-        definition["candidates"] = [_number(str(sent.get(f"candidates.{i}", "")), whole=True) for i in (0, 1)]
+        definition["candidates"] = [
+            _number(str(submitted.get(f"candidates.{i}", "")), whole=True) for i in (0, 1)
+        ]
     for rows in fields.PROTOCOL_ROWS:
         if own := form.rows("", rows):
             definition[rows.name] = own
@@ -60,11 +62,11 @@ def layout_takes_a_number(layout: str) -> bool:
 
 
 class _Form:
-    def __init__(self, sent: Sent) -> None:
-        self.sent = sent
-        self.languages = read_languages(sent)
+    def __init__(self, submitted: Submitted) -> None:
+        self.submitted = submitted
+        self.languages = read_languages(submitted)
         self._numbers: dict[str, set[int]] = {}
-        for key in sent:
+        for key in submitted:
             parts = str(key).split(".")
             for i, part in enumerate(parts):
                 if part.isdecimal() and len(part) < 5 and i:
@@ -79,21 +81,21 @@ class _Form:
 
     def value(self, name: str, one: Input) -> Any:
         if one.widget == "flag":
-            return bool(self.sent.get(name))
+            return bool(self.submitted.get(name))
         if one.widget == "checks":
-            return [str(each) for each in self.sent.getlist(name)] or None
+            return [str(each) for each in self.submitted.getlist(name)] or None
         if one.widget == "words":
             return self._words(name)
         if one.widget in IN_LANGUAGES:
             return self._text(name)
-        text = str(self.sent.get(name, "")).strip()
+        text = str(self.submitted.get(name, "")).strip()
         if not text:
             return None
         return _number(text, whole=one.whole) if one.widget == "number" else text
 
     def _text(self, name: str) -> str | dict[str, str] | None:
         texts = {
-            tag: str(self.sent.get(f"{name}.{tag}", "")).strip().replace("\r\n", "\n")
+            tag: str(self.submitted.get(f"{name}.{tag}", "")).strip().replace("\r\n", "\n")
             for tag in self.languages
         }
         return _as_text({tag: text for tag, text in texts.items() if text})
@@ -101,7 +103,9 @@ class _Form:
     def _words(self, name: str) -> list[Any] | None:
         lines = {
             tag: [
-                line.strip() for line in str(self.sent.get(f"{name}.{tag}", "")).splitlines() if line.strip()
+                line.strip()
+                for line in str(self.submitted.get(f"{name}.{tag}", "")).splitlines()
+                if line.strip()
             ]
             for tag in self.languages
         }
@@ -119,17 +123,20 @@ class _Form:
         return parts
 
     def question(self, path: str) -> Definition:
-        chosen = fields.TYPES.get(str(self.sent.get(f"{path}.type")), fields.TYPES["text"])
+        chosen = fields.TYPES.get(str(self.submitted.get(f"{path}.type")), fields.TYPES["text"])
         question: Definition = {"kind": chosen.kind, **self.part(path, fields.inputs_of(chosen.key))}
         for rows in fields.rows_of(chosen.key):
             if own := self.rows(path, rows):
                 question[rows.name] = own
-        if self.sent.get(f"{path}.confidence.on"):
+        if self.submitted.get(f"{path}.confidence.on"):
             place = f"{path}.confidence"
             points = self.rows(place, fields.Rows("points", "", fields.POINTS.inputs, ""))
             question["confidence"] = {"title": "", **self.part(place, fields.CONFIDENCE), "points": points}
             question["confidence"]["title"] = question["confidence"]["title"] or DEFAULT_CONFIDENCE
-        earlier, any_of = self.sent.get(f"{path}.ask_if.question"), self.sent.getlist(f"{path}.ask_if.any_of")
+        earlier, any_of = (
+            self.submitted.get(f"{path}.ask_if.question"),
+            self.submitted.getlist(f"{path}.ask_if.any_of"),
+        )
         if earlier:
             # Values are named with their question: those of another one are left behind when it changes.
             start = f"{earlier}="
@@ -145,14 +152,14 @@ class _Form:
         for number, question in zip(numbers, questions, strict=True):
             place = f"questions.{number}"
             rows = zip(self.numbers(f"{place}.options"), question.get("options", []), strict=False)
-            options = {str(self.sent.get(f"{place}.options.{i}.was", "")): row["key"] for i, row in rows}
+            options = {str(self.submitted.get(f"{place}.options.{i}.was", "")): row["key"] for i, row in rows}
             if condition := question.get("ask_if"):
                 key, own = now.get(condition["question"], (condition["question"], {}))
                 question["ask_if"] = {
                     "question": key,
                     "any_of": [own.get(value, value) for value in condition["any_of"]],
                 }
-            now[str(self.sent.get(f"{place}.was", "")) or question["key"]] = (question["key"], options)
+            now[str(self.submitted.get(f"{place}.was", "")) or question["key"]] = (question["key"], options)
 
 
 DEFAULT_CONFIDENCE = {"en": "How sure are you?", "zh-hans": "您有多大把握？"}

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotation.protocols import preset_of_guidelines
 from annotation.protocols.questions import MOST_RANKED
 from labeling_ui.questions import fields
 from labeling_ui.questions.definition_form import condition_text, key_of
@@ -135,6 +136,8 @@ class Editor:
     types: list[QuestionType]
     languages: list[tuple[str, str]]
     more_languages: list[tuple[str, str]]
+    # The preset whose guidelines stand, though none of its questions does.
+    guidelines_of: str = ""
     other_faults: list[str] = field(default_factory=list)
     n_faults: int = 0
 
@@ -213,6 +216,7 @@ class _Builder:
             ),
             names=self.controls("", fields.NAMES, whole),
             types=types,
+            guidelines_of=preset_of_guidelines(whole),
             languages=[(tag, fields.LANGUAGES.get(tag, tag)) for tag in self.languages],
             more_languages=[pair for pair in fields.LANGUAGES.items() if pair[0] not in self.languages],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as look_up
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_noop as _
 from annotation.protocols import changes
 from annotation.protocols.changes import Change
 from annotation.protocols.schema import ProtocolError
-from labeling_ui.domain_errors import pattern_regex
+from labeling_ui.sentences import translated_by
 
 # As `annotation.protocols` writes them, with blanks where it fills something in.
 PROBLEMS = (
@@ -78,15 +77,13 @@ REASONS = (
     _("Raters before and after the change would judge by different material."),
     _("Judgments that are there have no answer to it. Leave it optional."),
     _("Judgments have answers to it. Make it optional first, or keep it."),
+    _("Checks (such as gold tasks) expect an answer that it could not have. Make them regular tasks first."),
 )
 
 
 def fault_sentence(problem: str) -> str:
     """As a sentence; as it was written where it is not listed here."""
-    for pattern in PROBLEMS:
-        if match := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), problem, re.DOTALL):
-            problem = look_up(pattern) % match.groupdict() if match.groupdict() else look_up(pattern)
-            break
+    problem = translated_by(PROBLEMS, problem) or problem
     return problem[:1].upper() + problem[1:]
 
 

@@ -214,7 +214,7 @@ def draft_preview(request: HttpRequest, slug: str) -> HttpResponse:
         },
         draft=draft.definition if draft.pk else None,
     )
-    context |= {"rater": {"n_judgments": 0}, "workbench": {**workbench, "preview": True, "framed": True}}
+    context |= {"workbench": {**workbench, "preview": True, "framed": True}}
     return render(request, "labeling_ui/questions/preview.html", context)
 
 

@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation import access
+from annotation.checks import rules as check_rules
 from annotation.listening.rules.coverage import ListeningRules
-from annotation.models import User
+from annotation.models import Rater, Study, User
 from annotation.protocols import Protocol
 from annotation.protocols.schema import QuestionSpec
 from annotation.rating import revisions
@@ -102,3 +103,12 @@ def _required_listening(seconds: float, share: float) -> str:
     else:
         words = _("{percent} %") if share else ""
     return words.format(seconds=f"{seconds:g}", percent=f"{share * 100:g}")
+
+
+def progress_of(rater: Rater, study: Study) -> dict[str, int]:
+    """As the rater sees it, hidden checks among the rest; of the batch, where there is one."""
+    if rater.batch_until is not None:
+        return {"done": rater.n_answered - rater.batch_from, "tasks": rater.batch_until - rater.batch_from}
+    return check_rules.progress(
+        check_rules.injection_in(study.rules.get("injection")), done=rater.n_done, n_regular=study.n_tasks
+    )

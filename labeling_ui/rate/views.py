@@ -20,12 +20,17 @@ from annotation.listening import checks as listening_checks
 from annotation.listening.rules.checks import is_due
 from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Judgment, ListeningCheck, Rater, Study
+from annotation.onboarding import path
+from annotation.onboarding.rules import OnboardingRules
+from annotation.raters.actions import open_notices
 from annotation.rating import previews
 from annotation.review import returns
 from annotation.studies.protocols import DRAFT_NUMBER, load_protocol
 from labeling_ui.domain_errors import errors_as_messages
 from labeling_ui.page_responses import action, fresh_page, url_prefix
-from labeling_ui.rate.page_data import listening_requirements, own_answers
+from labeling_ui.panels.participant_views import PAGES_OF_PARTICIPANT, page_of_ended_batch
+from labeling_ui.rate.page_data import listening_requirements, own_answers, progress_of
+from labeling_ui.raters.notices import shown_notices
 
 # In the session: the protocol version, by study, whose guidelines this rater said they had read.
 GUIDELINES_READ = "guidelines_read"
@@ -33,16 +38,22 @@ GUIDELINES_READ = "guidelines_read"
 
 @login_required
 def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a study asks and how to answer it. Going on to the work counts as having read it."""
+    """What a study asks and how to answer it. Going on to the work counts as having read it; in a study that asks this
+    before the rating it is stored for which version."""
     study_access = access.study_of(request.user, slug)
     protocol = load_protocol(study_access.study.protocol_version_id)
     if request.method == "POST":
         request.session[GUIDELINES_READ] = {**request.session.get(GUIDELINES_READ, {}), slug: protocol.number}
+        if study_access.rates and OnboardingRules.of(study_access.study.rules).guidelines:
+            path.read_guidelines(access.rater_of(request.user, slug))
         return redirect("work", slug)
     context = {
         "study": study_access.study,
         "protocol": protocol.spec,
         "rates": study_access.rates,
+        "notices": shown_notices(open_notices(access.rater_of(request.user, slug)))
+        if study_access.rates
+        else [],
         "listening": listening_requirements(protocol.spec, ListeningRules.of(study_access.study.rules)),
     }
     return render(request, "labeling_ui/rate/guidelines.html", context)
@@ -50,10 +61,16 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
 
 @fresh_page
 def work(request: HttpRequest, slug: str) -> HttpResponse:
-    """The workbench. Guidelines come first, once for each version of the protocol; then listening checks, when due."""
+    """The workbench. First come the steps that the study asks (`onboarding.path`), of which training happens here. Then
+    guidelines, once for each version of the protocol; then listening checks, when due."""
     rater = access.rater_of(request.user, slug)
     study = rater.study
+    if request.user.session_only and (page := page_of_ended_batch(rater)):
+        return redirect(page)
     protocol = load_protocol(study.protocol_version_id)
+    step = None if path.is_cleared(rater) else path.look_again(rater)
+    if step is not None and step.code != path.IN_TRAINING:
+        return redirect("start", slug)
     if not _has_read_guidelines(request, rater, number=protocol.number):
         return redirect("guidelines", slug)
     if is_due(listening_checks.check_standings(rater.pk, study)):
@@ -61,7 +78,7 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
     workbench = workbench_data(
         request,
         study,
-        progress={"done": rater.n_judgments, "tasks": study.n_tasks},
+        progress=progress_of(rater, study),
         urls={
             "next": reverse("api_next", args=[slug]),
             "assignments": url_prefix("api_assignment"),
@@ -70,9 +87,10 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
             "home": reverse("home"),
             "returned": reverse("returned", args=[slug]),
             "checks": reverse("checks", args=[slug]),
+            **(PAGES_OF_PARTICIPANT if request.user.session_only else {}),
         },
     )
-    context = {"study": study, "rater": rater, "workbench": workbench}
+    context = {"study": study, "workbench": workbench, "notices": shown_notices(open_notices(rater))}
     return render(request, "labeling_ui/rate/work.html", context)
 
 
@@ -80,6 +98,8 @@ def _has_read_guidelines(request: HttpRequest, rater: Rater, *, number: int) -> 
     """Said so in this session, or has already judged by this version."""
     if request.session.get(GUIDELINES_READ, {}).get(rater.study.slug) == number:
         return True
+    if OnboardingRules.of(rater.study.rules).guidelines:
+        return path.has_read_guidelines(rater)
     judged = Judgment.objects.filter(rater=rater, protocol_version_id=rater.study.protocol_version_id)
     return judged.exists()
 
@@ -134,7 +154,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         },
     )
     workbench["preview"] = True
-    context = {"study": study, "rater": {"n_judgments": 0}, "workbench": workbench}
+    context = {"study": study, "workbench": workbench}
     return render(request, "labeling_ui/rate/preview.html", context)
 
 

@@ -349,7 +349,7 @@ def review_rules(request: HttpRequest, slug: str) -> HttpResponse:
             return (
                 _start_flagging(request, study) if "apply" in request.POST else redirect("review_rules", slug)
             )
-    return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "found": {}})
+    return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "counts": {}})
 
 
 @action
@@ -357,10 +357,10 @@ def rules_preview(request: HttpRequest, slug: str) -> HttpResponse:
     """What the rules in the form would find, without saving them: a part of the page, or a page of its own."""
     study = access.managed_study(request.user, slug)
     form = _rules_form(request, study)
-    context: dict[str, Any] = {"study": study, "form": form, "found": {}}
+    context: dict[str, Any] = {"study": study, "form": form, "counts": {}}
     if form.is_valid():
         counts = flagging.preview_rules(study, FlagRules.of(study.rules).changed(form.flags))
-        context["found"] = {count.rule: count for count in counts}
+        context["counts"] = {count.rule: count for count in counts}
     return render_page_or_part(request, "review/rules", "review/rules_found", context)
 
 

@@ -15,9 +15,12 @@ from django.utils.translation import ngettext
 
 from analytics.overview.course import Course, Disputed
 from analytics.overview.study import Progress, StudyOverview
+from annotation.checks import pools
+from annotation.checks import rules as check_rules
 from annotation.models import Job, Rater, Study, User
 from annotation.protocols import Protocol
 from annotation.review import queue
+from labeling_ui.study.check_views import KIND_TITLES
 from labeling_ui.templatetags.formatting import in_language
 
 # A worker takes work within seconds: what waits longer finds none.
@@ -40,8 +43,8 @@ class Matter:
 
 
 def matters(study: Study, overview: StudyOverview, jobs: Sequence[Job], *, reader: User) -> list[Matter]:
-    """The most urgent first; by two queries."""
-    return [*_jobs(jobs), *_cases(study, reader), *_raters(study, overview)]
+    """The most urgent first; by two queries, and by three more where the study has hidden checks."""
+    return [*_jobs(jobs), *_cases(study, reader), *_checks(study), *_raters(study, overview)]
 
 
 def _jobs(jobs: Sequence[Job]) -> Iterator[Matter]:
@@ -62,6 +65,22 @@ def _cases(study: Study, reader: User) -> Iterator[Matter]:
         yield Matter(
             "warn", text % {"n": counts.open}, reverse("review_queue", args=[study.slug]), _("Review")
         )
+
+
+def _checks(study: Study) -> Iterator[Matter]:
+    """Pools that end before the tasks do: raters get regular tasks from there on."""
+    if check_rules.injection_in(study.rules.get("injection")) is None:
+        return
+    url = reverse("hidden_checks", args=[study.slug])
+    for pool in pools.pools_of(study):
+        if pool.share and pool.n_tasks == 0:
+            text = _("%(kind)s: there are none, so raters get regular tasks instead.")
+            yield Matter("warn", text % {"kind": KIND_TITLES[pool.kind]}, url, _("Make some"))
+        elif pool.lasts is not None:
+            text = _("%(kind)s: there are enough for about %(n)d tasks of a rater.")
+            yield Matter(
+                "warn", text % {"kind": KIND_TITLES[pool.kind], "n": pool.lasts}, url, _("Make more")
+            )
 
 
 def _raters(study: Study, overview: StudyOverview) -> Iterator[Matter]:

@@ -70,6 +70,15 @@ class ReleaseForm(forms.Form):
         ],
         widget=forms.RadioSelect,
     )
+    excluded = forms.TypedChoiceField(
+        label=_("Excluded judgments"),
+        choices=[("in", _("Marked: readers can repeat the analysis with them")), ("out", _("Left out"))],
+        coerce=lambda choice: choice == "in",
+        empty_value=True,
+        initial="in",
+        required=False,
+        widget=forms.RadioSelect,
+    )
     license = forms.CharField(
         label=_("License"),
         initial="unknown",

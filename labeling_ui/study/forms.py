@@ -12,9 +12,10 @@ from django import forms
 from django.core.validators import validate_email
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Exclusion, Rater, RaterWithdrawal, Study, Webhook
+from annotation import access
+from annotation.models import RaterWithdrawal, Study, User, Webhook, Workspace
 from annotation.models.people import RATING_ROLES, Role
-from annotation.protocols import preset, preset_keys
+from annotation.protocols import preset, preset_keys, preset_overlap
 from annotation.studies.members import MAX_ADDRESSES
 from annotation.studies.studies import RESERVED_SLUGS
 from labeling_ui.questions.definition_form import blank_definition
@@ -29,6 +30,7 @@ class PresetCard:
     title: str
     what: str
     source: str
+    overlap: int
     chosen: bool
 
 
@@ -47,7 +49,30 @@ BLANK = {
 }
 
 
-class NewStudyForm(forms.Form):
+class InWorkspaceForm(forms.Form):
+    """Of a study that is to be made: the workspace it is in. Where this account may make studies in workspaces alone,
+    it is in one of these."""
+
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(),
+        label=_("Workspace"),
+        required=False,
+        to_field_name="slug",
+        empty_label=_("None: you invite people to the study"),
+        help_text=_("Its people take part in the study at once, each in the role they have there."),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["workspace"]
+        field.queryset = access.administered_workspaces(user).order_by("title", "pk")
+        if not user.may_create_studies:
+            field.required, field.empty_label = True, None
+        elif not field.queryset.exists():
+            del self.fields["workspace"]
+
+
+class NewStudyForm(InWorkspaceForm):
     title = forms.CharField(
         label=_("Title"),
         max_length=200,
@@ -62,10 +87,13 @@ class NewStudyForm(forms.Form):
     preset = forms.ChoiceField(label=_("What raters are asked"), widget=forms.RadioSelect)
     overlap = forms.IntegerField(
         label=_("Judgments wanted per task"),
-        initial=3,
+        required=False,
         min_value=1,
         max_value=1000,
-        help_text=_("Each by a different rater. Agreement needs at least two."),
+        help_text=_(
+            "Each by a different rater. Agreement needs at least two. Leave it empty for the number that stands with "
+            "the preset."
+        ),
     )
     order = forms.ChoiceField(
         label=_("Order of tasks"),
@@ -105,12 +133,16 @@ class NewStudyForm(forms.Form):
 
     def cards(self) -> Iterator[PresetCard]:
         for key, (_layout, title, what) in BLANK.items():
-            yield PresetCard(key, str(title), str(what), "", self["preset"].value() == key)
+            yield PresetCard(
+                key, str(title), str(what), "", preset_overlap(key), self["preset"].value() == key
+            )
         for key in preset_keys():
             protocol = preset(key)
             beginning = in_language(protocol.guidelines).partition("\n\n")[0]
             chosen = self["preset"].value() == key
-            yield PresetCard(key, in_language(protocol.title), beginning, protocol.source, chosen)
+            yield PresetCard(
+                key, in_language(protocol.title), beginning, protocol.source, preset_overlap(key), chosen
+            )
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
@@ -200,29 +232,6 @@ class InvitationForm(forms.Form):
 
 class RoleForm(forms.Form):
     role = forms.ChoiceField(label=_("Role"), choices=list(ROLE_LABELS.items()), widget=forms.RadioSelect)
-
-
-class RaterStateForm(forms.Form):
-    state = forms.ChoiceField(
-        label=_("State"),
-        choices=[
-            (Rater.State.ACTIVE, _("Active: gets tasks")),
-            (Rater.State.PAUSED, _("Paused: gets no tasks for now")),
-            (Rater.State.EXCLUDED, _("Excluded: gets no tasks any more")),
-        ],
-        widget=forms.RadioSelect,
-    )
-    reason = forms.CharField(
-        label=_("Reason"), max_length=2000, help_text=_("Stored in the study's audit log.")
-    )
-
-
-class RaterJudgmentsForm(forms.Form):
-    action = forms.ChoiceField(choices=Exclusion.Action.choices, widget=forms.HiddenInput)
-    reason = forms.CharField(
-        label=_("Reason"), max_length=40, help_text=_("A word or two, such as “did not listen”.")
-    )
-    comment = forms.CharField(label=_("Comment"), required=False, max_length=2000)
 
 
 # Which address hears what of a study.

@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from annotation.checks.expected import keyed_questions
 from annotation.importing.formats import FORMATS
 from annotation.importing.formats.clip_tables import has_clip_per_row
 from annotation.importing.formats.columns import (
@@ -32,9 +33,10 @@ from annotation.importing.formats.pairing import (
     SAMPLE,
     Pairing,
 )
-from annotation.importing.options import DEFAULT_OVERLAP, MAX_OVERLAP, NewStudy
+from annotation.importing.options import MAX_OVERLAP, NewStudy
 from annotation.models import Study
 from annotation.protocols import Protocol, preset, preset_keys
+from labeling_ui.study.forms import InWorkspaceForm
 
 # What formats and the fields of a plain table are called.
 
@@ -56,6 +58,7 @@ IMPORT_FORMAT_LABELS: dict[str, Promise] = {
     "potato": _("POTATO project: its configuration, data and annotation_output in a .zip"),
 }
 COLUMN_HELP: dict[str, Promise] = {
+    "check": _("gold or training; the columns expected.QUESTION say which answers such a task expects."),
     "item_id": _("Names the item; rows with the same item and candidates are one task. Required."),
     "prompt": _("What was asked of the systems."),
     "lyrics": _("The words to be sung."),
@@ -98,6 +101,7 @@ FIELD_TITLES: dict[str, Promise] = {
     "confidence": _("Confidence"),
     "codes": _("Feedback codes"),
     "comment": _("Comment"),
+    "check": _("Gold or training task"),
 }
 CANDIDATE_LETTER = re.compile(r"_[a-z]\Z")
 
@@ -135,6 +139,11 @@ def offered_fields(protocol: Protocol, *, clip_per_row: bool) -> list[str]:
     first = 1 + others.index("item_id")
     several = [alone, lettered] if clip_per_row else [lettered, alone]
     return [*others[:first], *chain(*several), *others[first:]]
+
+
+def expected_fields(protocol: Protocol) -> list[str]:
+    """Columns of gold and training tasks: the answers that they expect."""
+    return [f"expected.{question.key}" for question in keyed_questions(protocol)]
 
 
 def import_field_help(
@@ -301,7 +310,7 @@ class MappingForm(forms.Form):
         self._protocol = protocol
         suggested = look.suggested.values() if look else ()
         self.clip_per_row = has_clip_per_row(tuple(suggested), protocol)
-        known = offered_fields(protocol, clip_per_row=self.clip_per_row)
+        known = [*offered_fields(protocol, clip_per_row=self.clip_per_row), *expected_fields(protocol)]
         taken: set[str] = set()
         for place, name in enumerate(self._names):
             assert look is not None
@@ -375,7 +384,7 @@ class MappingForm(forms.Form):
         return values
 
 
-class NewStudyPart(forms.Form):
+class NewStudyPart(InWorkspaceForm):
     """The study that the files are to make."""
 
     title = forms.CharField(label=_("Title"), max_length=200, help_text=_("Raters see it."))
@@ -386,15 +395,24 @@ class NewStudyPart(forms.Form):
     )
     overlap = forms.IntegerField(
         label=_("Judgments wanted per task"),
-        initial=DEFAULT_OVERLAP,
+        required=False,
         min_value=1,
         max_value=MAX_OVERLAP,
-        help_text=_("Each by a different rater. Agreement needs at least two."),
+        help_text=_(
+            "Each by a different rater. Leave it empty for the number of the preset: 3, or 5 for AQEval."
+        ),
     )
 
     def study(self, preset_key: str) -> NewStudy:
         given = self.cleaned_data
-        return NewStudy(given["slug"], given["title"], preset_key, given["overlap"])
+        workspace = given.get("workspace")
+        return NewStudy(
+            given["slug"],
+            given["title"],
+            preset_key,
+            given["overlap"] or 0,
+            workspace=workspace.slug if workspace else None,
+        )
 
 
 def _column_choices(known: Sequence[str]) -> list[tuple[str, Any]]:
@@ -407,6 +425,8 @@ def _column_choices(known: Sequence[str]) -> list[tuple[str, Any]]:
 
 def _field_title(name: str) -> str:
     """As people call it, with the field's own name: “Sound file A · audio_a”."""
+    if name.startswith("expected."):
+        return f"{_('Expected answer')} · {name}"
     stem = CANDIDATE_LETTER.sub("", name)
     letter = f" {name[-1].upper()}" if stem != name else ""
     return f"{FIELD_TITLES[stem]}{letter} · {name}"

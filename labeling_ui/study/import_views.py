@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -53,7 +54,7 @@ SOUND_TYPES = {
 
 @login_required
 def from_files(request: HttpRequest) -> HttpResponse:
-    if not request.user.may_create_studies:
+    if not access.may_create_studies(request.user):
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
     return _receive_upload(request, None, "labeling_ui/study/imports/from_files.html", {})
 
@@ -79,6 +80,8 @@ def _receive_upload(
             problem = problem_sentences(error)
         else:
             address = reverse("upload", args=[upload.pk])
+            if study is None and (workspace := request.GET.get("workspace")):
+                address += f"?{urlencode({'workspace': workspace})}"
             return JsonResponse({"next": address}) if by_script else redirect(address)
     if problem and by_script:
         return JsonResponse({"detail": problem}, status=400)

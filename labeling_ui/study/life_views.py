@@ -17,9 +17,10 @@ from annotation.studies import copies, lifecycle
 from annotation.studies.studies import RESERVED_SLUGS
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.page_responses import button
+from labeling_ui.study.forms import InWorkspaceForm
 
 
-class CopyForm(forms.Form):
+class CopyForm(InWorkspaceForm):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=200)
     slug = forms.SlugField(
         label=gettext_lazy("Address"),
@@ -53,8 +54,9 @@ def copy_study(request: HttpRequest, slug: str) -> HttpResponse:
         "slug": _free_slug(study.slug),
         "with_items": study.n_tasks > 0,
         "from_draft": has_draft and "draft" in request.GET,
+        "workspace": study.workspace,
     }
-    form = CopyForm(request.POST or None, initial=initial)
+    form = CopyForm(request.POST or None, initial=initial, user=request.user)
     if not has_draft:
         del form.fields["from_draft"]
     if form.is_valid():

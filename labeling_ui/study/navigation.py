@@ -27,7 +27,8 @@ class Tab:
 
 WORK = (
     Tab("study", _("Overview")),
-    Tab("data", _("Data"), frozenset({"item_history"})),
+    Tab("data", _("Data"), frozenset({"item_history", "task_key"})),
+    Tab("raters", _("Raters"), frozenset({"rater", "quality_rules", "rater_actions", "simulate"})),
     Tab("review_queue", _("Review"), frozenset({"desk"}), for_experts=True),
     Tab("report", _("Report")),
     Tab(
@@ -39,12 +40,23 @@ WORK = (
 SETUP = (
     Tab("questions", _("Questions")),
     Tab("import", _("Import"), frozenset({"upload"})),
-    Tab("people", _("People"), frozenset({"rater", "study_log"})),
+    Tab("people", _("People"), frozenset({"study_log"})),
     Tab("export", _("Export"), frozenset({"releases", "release", "training_sets"})),
     Tab(
         "settings",
         _("Settings"),
-        frozenset({"review_rules", "rules_preview", "webhooks", "webhook", "webhook_secret", "planner"}),
+        frozenset(
+            {
+                "review_rules",
+                "rules_preview",
+                "webhooks",
+                "webhook",
+                "webhook_secret",
+                "planner",
+                "panels",
+                "panel_link",
+            }
+        ),
     ),
 )
 
@@ -91,13 +103,20 @@ def settings_entries(request: HttpRequest, study: Study) -> list[Link]:
     sections = [form for form in SECTIONS.values() if form.is_offered(study, protocol)]
     pages: list[tuple[str, Promise]] = [
         ("settings", _("General")),
+        ("before_rating", _("Before rating")),
         *((form.url_name, form.title) for form in sections),
         ("review_rules", _("Review rules")),
-        ("settings_protocol", _("Protocol")),
+        ("panels", _("Panels")),
         ("webhooks", _("Webhooks")),
     ]
     name = request.resolver_match.url_name if request.resolver_match else ""
-    current = {"webhook": "webhooks", "webhook_secret": "webhooks", "rules_preview": "review_rules"}.get(
-        name or "", name
-    )
+    current = {
+        "webhook": "webhooks",
+        "webhook_secret": "webhooks",
+        "rules_preview": "review_rules",
+        "preview_path": "before_rating",
+        "training_task": "before_rating",
+        "panel_link": "panels",
+        "hidden_checks": "injection_settings",
+    }.get(name or "", name)
     return [Link(reverse(page, args=[study.slug]), title, page == current) for page, title in pages]

@@ -1,4 +1,4 @@
-"""Forms of a study's settings: listening, listening checks, stopping early, task order, model hints.
+"""Forms of a study's settings: listening, listening checks, hidden checks, stopping early, task order, model hints.
 
 Fields follow from the declarations of `annotation.studies.settings`. Shares are asked for in per cent.
 """
@@ -15,6 +15,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_lazy as look_up
 
+from annotation.checks import rules as check_rules
+from annotation.checks import settings as check_settings
 from annotation.listening import checks, coverage
 from annotation.listening.rules.checks import CheckRules
 from annotation.listening.rules.coverage import ListeningRules
@@ -153,6 +155,20 @@ class ChecksForm(SectionForm):
         super().__init__(data, study=study, values=values | {"require": list(values["require"])})
 
 
+class InjectionForm(SectionForm):
+    declaration, key, url_name = check_rules.Injection, "injection", "injection_settings"
+    title, save = _("Hidden checks"), staticmethod(check_settings.set_injection)
+
+    def __init__(self, data: Any = None, *, study: Study) -> None:
+        super().__init__(data, study=study, values=check_rules.as_json(study.rules))
+        if not check_settings.can_pair(load_protocol(study.protocol_version_id).spec):
+            del self.fields["identical"]
+
+    @property
+    def shares(self) -> list[forms.BoundField]:
+        return [self[kind] for kind in check_rules.KINDS if kind in self.fields]
+
+
 class StoppingForm(SectionForm):
     declaration, key, url_name, required = stopping.Stopping, "stopping", "stopping_rule", False
     title, save = _("Stopping early"), staticmethod(stopping_service.set_stopping_rule)
@@ -279,5 +295,6 @@ class HintsForm(SectionForm):
 
 
 SECTIONS: dict[str, type[SectionForm]] = {
-    form.key: form for form in (ListeningForm, ChecksForm, StoppingForm, OrderingForm, HintsForm)
+    form.key: form
+    for form in (ListeningForm, ChecksForm, InjectionForm, StoppingForm, OrderingForm, HintsForm)
 }

@@ -8,15 +8,14 @@ from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from annotation import access
 from annotation.errors import Conflict, InvalidInput, NotAllowed
 from annotation.studies import studies
-from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.study.forms import NewStudyForm, SettingsForm
 from labeling_ui.study.settings_forms import SECTIONS
+from labeling_ui.workspaces.forms import MoveStudyForm, workspace_address
 
 
 @login_required
@@ -28,16 +27,14 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         studies.change_study(study, actor=request.user, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return redirect("settings", slug)
-    context = {"study": study, "form": form, "role": access.study_of(request.user, slug).role}
+    context = {
+        "study": study,
+        "form": form,
+        "role": access.study_of(request.user, slug).role,
+        "mover": MoveStudyForm.offered(study, request.user),
+        "workspace_url": workspace_address(study.workspace, request.user),
+    }
     return render(request, "labeling_ui/study/settings/settings.html", context)
-
-
-@login_required
-@require_safe
-def protocol(request: HttpRequest, slug: str) -> HttpResponse:
-    study = access.managed_study(request.user, slug)
-    context = {"study": study, "protocol": load_protocol(study.protocol_version_id)}
-    return render(request, "labeling_ui/study/settings/protocol.html", context)
 
 
 @login_required
@@ -55,9 +52,10 @@ def settings_section(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 @login_required
 def new_study(request: HttpRequest) -> HttpResponse:
-    if not request.user.may_create_studies:
+    if not access.may_create_studies(request.user):
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
-    form = NewStudyForm(request.POST or None)
+    initial = {"workspace": request.GET.get("workspace")}
+    form = NewStudyForm(request.POST or None, user=request.user, initial=initial)
     if form.is_valid():
         with errors_in_form(form, Conflict, field="slug"):
             study = studies.create_study(actor=request.user, **form.values())

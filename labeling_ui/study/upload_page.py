@@ -35,6 +35,7 @@ from annotation.models import Upload
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import problem_sentences
+from labeling_ui.sentences import full_stop, translated_sentence
 from labeling_ui.study.import_forms import (
     SEPARATOR_LABELS,
     MappingForm,
@@ -80,7 +81,7 @@ class UploadPage:
     upload: Upload
     values: Mapping[str, str]
     # The submitted values to store; None where the page is only shown.
-    sent: Mapping[str, str] | None = None
+    submitted: Mapping[str, str] | None = None
     problem: str = ""
     detected: tuple[str, str] | RowProblem = field(init=False)
     format: str = field(init=False)
@@ -93,7 +94,8 @@ class UploadPage:
         self.format = self.values.get("format") or likely
         self.how = self._reading()
         if isinstance(self.detected, RowProblem) and not self.values.get("format"):
-            self.problem = f"{self.detected.problem}. {self.detected.remedy}"
+            problem, remedy = self.detected.problem, self.detected.remedy
+            self.problem = f"{full_stop(translated_sentence(problem))} {translated_sentence(remedy)}"
         if self.format not in FORMATS:
             self.problem = f"{self.format!r} is not a format."
         elif not self.problem:
@@ -178,10 +180,10 @@ class UploadPage:
 
     @cached_property
     def mapping(self) -> MappingForm:
-        sent = self.sent
-        if sent is not None and sent.get(MAPPED_FOR, self.mapped_for) != self.mapped_for:
-            sent = None
-        return MappingForm(sent, look=self.look, protocol=self.protocol)
+        submitted = self.submitted
+        if submitted is not None and submitted.get(MAPPED_FOR, self.mapped_for) != self.mapped_for:
+            submitted = None
+        return MappingForm(submitted, look=self.look, protocol=self.protocol)
 
     @cached_property
     def pairing(self) -> PairingForm | None:
@@ -190,7 +192,7 @@ class UploadPage:
         from_clips = self.mapping.clip_per_row or self.format == AUDIO_FOLDER_FORMAT
         if not (compares_two and from_clips and len(self.design.systems) > 2):
             return None
-        return PairingForm(self.sent, design=self.design)
+        return PairingForm(self.submitted, design=self.design)
 
     @cached_property
     def part(self) -> NewStudyPart | None:
@@ -198,7 +200,12 @@ class UploadPage:
             return None
         stem = PurePath(self.upload.name).stem
         title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
-        return NewStudyPart(self.sent, initial={"title": title, "slug": slugify(stem)[:80]})
+        initial = {
+            "title": title,
+            "slug": slugify(stem)[:80],
+            "workspace": self.values.get("workspace"),
+        }
+        return NewStudyPart(self.submitted, initial=initial, user=self.upload.created_by)
 
     def is_valid(self) -> bool:
         forms = [form for form in (self.mapping, self.part, self.pairing) if form is not None]

@@ -15,11 +15,14 @@ from django.utils.translation import get_language
 
 from analytics.reports.render import durations
 from annotation.protocols.schema import Text
+from annotation.simulation.profiles import profiles
 from labeling_ui import markdown
+from labeling_ui.sentences import full_stop, translated_sentence
 
 register = template.Library()
 
 register.filter("lapse", durations.duration)
+register.filter("translated", translated_sentence)
 
 
 @register.filter
@@ -124,9 +127,22 @@ def pairs(table: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @register.filter
+def sentence(problem: str) -> str:
+    """A problem of a file or a row as a sentence in the reader's language."""
+    return full_stop(translated_sentence(problem))
+
+
+@register.filter
 def in_language(text: Text) -> str:
     """A protocol's text in the language of this page; English where it has no other."""
     return text.in_language(get_language() or "en")
+
+
+@register.filter
+def profile_title(key: str) -> str:
+    """A profile of simulated raters in words."""
+    profile = profiles().get(key)
+    return key if profile is None else in_language(profile.title)
 
 
 @register.filter

@@ -1,7 +1,9 @@
-"""Contract of a backbone: what a metric may ask of an audio language model, wherever that model runs."""
+"""Contract of a backbone: what a metric may ask of a language model, one that hears or one that reads, wherever that
+model runs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -35,14 +37,44 @@ class YesNoLogProbs:
 
 
 @dataclass(frozen=True)
+class Decoding:
+    """How texts are generated: at `temperature` 0 the likeliest token each time, above it `samples` texts drawn from
+    the likeliest tokens that hold `top_p` of the probability, the same ones for the same `seed`.
+
+    `labels`: short answers, such as ratings, whose log-probabilities are wanted at every token that is written.
+    `extra`: further fields of the request body, for a server; on this machine `chat_template_kwargs` alone.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    samples: int = 1
+    seed: int = 0
+    labels: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+GREEDY = Decoding()
+
+
+@dataclass(frozen=True)
+class WrittenToken:
+    """One token of a text, and the log-probabilities, over the whole vocabulary, that one of the labels had stood in
+    its place; a server lists its likeliest tokens only, and a label that is not among them is left out."""
+
+    text: str
+    labels: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class GeneratedText:
     """A generated text. `cut`: generation was stopped at the token limit, so the last word may not be whole. Tokens as
-    the model's own tokenizer, or its server, counts them."""
+    the model's own tokenizer, or its server, counts them; `tokens` are the written ones, where labels were wanted."""
 
     text: str
     cut: bool = False
     prompt_tokens: int = field(default=0, compare=False)
     completion_tokens: int = field(default=0, compare=False)
+    tokens: Sequence[WrittenToken] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -74,7 +106,24 @@ class Backbone(Protocol):
         ...
 
     def generate(
-        self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
+        self,
+        hearings: Sequence[Hearing],
+        *,
+        system: str,
+        max_new_tokens: int,
+        decoding: Decoding = GREEDY,
     ) -> list[Sequence[GeneratedText] | Exception]:
-        """For each hearing one greedily decoded answer per question. `sounds` may be empty: text only."""
+        """For each hearing the texts of its questions, `decoding.samples` of one question after the other. `sounds`
+        may be empty: text only. Raises SetupError where the model cannot be decoded so."""
         ...
+
+
+# ── labels: which of them a token spells ──
+
+_AROUND = re.compile(r"[\W_]+")
+
+
+def label_of(token: str, labels: Sequence[str]) -> str | None:
+    """The label that a token stands for, whatever white space and punctuation it brings along; None for any other."""
+    bare = _AROUND.sub("", token)
+    return bare if bare in labels else None

@@ -106,6 +106,88 @@ _TASK = Option(
 )
 _JUDGE = Option("judge", "text", "The model that judges captions, where it is not the one that writes them.")
 
+_READER = Option(
+    "backbone",
+    "text",
+    "The language model that judges: any causal language model with a chat template, by its name on the hub or its "
+    "folder; or a server's address with the model's name, as http://host:8000/v1#Qwen/Qwen3-8B.",
+    required=True,
+)
+_JUDGE_OPTIONS = (
+    Option(
+        "context",
+        "texts",
+        "What the judge reads beside the answer and the reference answer: reference for nothing more, question, "
+        "rationale (question and rationale) or transcript (all three). Several give a value each; the last one counts.",
+        default=["rationale"],
+    ),
+    Option(
+        "template",
+        "texts",
+        "Which prompts to use: their names in the prompt file, as rubric,brief,steps,prometheus; all for every one. "
+        "Several give their mean and spread too.",
+        default=["rubric"],
+    ),
+    Option(
+        "rating",
+        "choice",
+        "written takes the rating that the model writes; expected the mean of the ratings that it might have written "
+        "in that place, weighed by their probabilities. Servers must give log-probabilities for it.",
+        default="written",
+        choices=("written", "expected"),
+    ),
+    Option(
+        "samples",
+        "number",
+        "How many answers each prompt gets. Several need a temperature above 0; mean and variance are over all.",
+        default=1,
+        minimum=1,
+        maximum=64,
+    ),
+    Option(
+        "temperature",
+        "decimal",
+        "0 writes the likeliest token each time; above it, answers are drawn at random.",
+        default=0.0,
+        minimum=0.0,
+        maximum=2.0,
+    ),
+    Option(
+        "top_p",
+        "decimal",
+        "Draw only from the likeliest tokens that hold this share of the probability.",
+        default=1.0,
+        above=0.0,
+        maximum=1.0,
+    ),
+    Option("seed", "number", "Where random draws begin.", default=0, minimum=0, maximum=2**31 - 65),
+    Option(
+        "extra",
+        "text",
+        'Further fields of the request as JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}. Models '
+        "on this machine take chat_template_kwargs alone.",
+        default="",
+    ),
+    Option(
+        "unreadable",
+        "choice",
+        "What becomes of an answer that holds no rating: fault leaves it out, and the row without a score where there "
+        "is no other; lowest counts it as a 1. The share of such answers is reported with either.",
+        default="fault",
+        choices=("fault", "lowest"),
+    ),
+    Option(
+        "max_new_tokens",
+        "number",
+        "How long an answer may become, in the model's tokens.",
+        default=512,
+        minimum=1,
+        maximum=32768,
+    ),
+    DTYPE,
+    _PROMPTS,
+)
+
 ENTRIES: tuple[MetricEntry, ...] = (
     MetricEntry(
         name="aqascore",
@@ -239,6 +321,28 @@ ENTRIES: tuple[MetricEntry, ...] = (
         reads=Reads.PAIR,
         opens="scoring.metrics.llm_judge:open_cascade",
         options=(_BACKBONE, _JUDGE, DTYPE, _PROMPTS),
+    ),
+    MetricEntry(
+        name="llm-judge",
+        title="LLM judge",
+        summary="A language model rates an answer from 1 to 5 against a reference answer, by their texts.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.answer_judge:open_text_judge",
+        checks="scoring.metrics.answer_judge:plan_text",
+        hears=False,
+        reads_text=False,
+        options=(_READER, *_JUDGE_OPTIONS),
+    ),
+    MetricEntry(
+        name="llm-judge-audio",
+        title="LLM judge that listens",
+        summary=(
+            "An audio language model hears the recording and rates an answer from 1 to 5 against a reference answer."
+        ),
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.answer_judge:open_audio_judge",
+        checks="scoring.metrics.answer_judge:plan_audio",
+        options=(_BACKBONE, *_JUDGE_OPTIONS),
     ),
     MetricEntry(
         name="orca",

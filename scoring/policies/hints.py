@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.db.models import Q
 
 from annotation.advisory_locks import LockKey, session_lock
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.models import Study, User
+from annotation.models import Study, Task, User
 from annotation.rating import hints
 from annotation.rating.rules.hints import settings
 from annotation.studies.protocols import load_protocol
@@ -21,14 +22,15 @@ from scoring.policies.predictions import Predictor, ScoreValues
 
 _CHUNK = 500
 
-# Open tasks with a score of theirs that nothing is said of yet, or what another version said; and those where it said
-# nothing of a candidate that has a score by now.
-_TASKS_WITHOUT_HINT = """
+# Open tasks, and checks, which raters are to take for such, with a score of theirs that nothing is said of yet, or what
+# another version said; and those where it said nothing of a candidate that has a score by now.
+_TASKS_WITHOUT_HINT = f"""
 SELECT t.id, array_agg(k.candidate_id ORDER BY k.slot)
 FROM annotation_task t JOIN annotation_taskcandidate k ON k.task_id = t.id
 WHERE t.id IN (
     SELECT t.id FROM annotation_task t
-    WHERE t.study_id = %(study)s AND t.wants_more AND t.id > %(after)s
+    WHERE t.study_id = %(study)s AND (t.wants_more OR t.kind > 1 AND t.state = 1)
+      AND t.kind <> {Task.Kind.IDENTICAL:d} AND t.id > %(after)s
       AND (t.hint IS NULL OR t.hint ->> 'scorer' <> %(name)s
            OR jsonb_path_exists(t.hint, '$.answers.*[*] ? (@ == null)'))
       AND EXISTS (SELECT FROM annotation_taskcandidate x JOIN scoring_score s ON s.candidate_id = x.candidate_id
@@ -39,6 +41,23 @@ WHERE t.id IN (
     ORDER BY t.id LIMIT %(most)s
 )
 GROUP BY t.id ORDER BY t.id
+"""
+
+# Spoken traps, of whose clips there is no score, and identical pairs, which a chance of exactly a half would give away,
+# show what is predicted for the task that they were made from.
+_HINTS_OF_SOURCES = f"""
+SELECT c.id, source.hint FROM annotation_task c JOIN annotation_itemversion v ON v.id = c.item_version_id
+CROSS JOIN LATERAL (
+    SELECT t.hint FROM annotation_task t WHERE t.id = c.repeats_id AND t.hint ->> 'scorer' = %(name)s
+    UNION ALL
+    SELECT t.hint FROM annotation_item i JOIN annotation_task t ON t.item_version_id = i.current_version_id
+    WHERE c.repeats_id IS NULL AND i.study_id = c.study_id AND i.external_id = v.extra #>> '{{trap,made_from}}'
+      AND t.kind = {Task.Kind.REGULAR:d} AND t.hint ->> 'scorer' = %(name)s
+    LIMIT 1
+) AS source
+WHERE c.study_id = %(study)s AND c.state = 1
+  AND (c.kind = {Task.Kind.IDENTICAL:d} AND c.hint IS DISTINCT FROM source.hint
+       OR c.kind = {Task.Kind.TRAP:d} AND coalesce(c.hint ->> 'scorer', '') <> %(name)s)
 """
 
 
@@ -84,6 +103,10 @@ def refresh(study: Study) -> int:
     while tasks := _tasks_without_hint(study, scorer, after=after):
         changed += hints.store_hints(study, _hints_for(predictor, tasks))
         after = max(tasks)
+    with connection.cursor() as cursor:
+        cursor.execute(_HINTS_OF_SOURCES, {"study": study.pk, "name": str(scorer)})
+        of_sources = {pk: json.loads(hint) for pk, hint in cursor.fetchall()}
+    changed += hints.store_hints(study, of_sources)
     # What another scorer said where this one is silent, or has not come to yet.
     return changed + hints.clear_hints(study, unless_by=str(scorer))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -70,6 +70,18 @@ def parse(definition: Mapping[str, Any]) -> Prompts:
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Put each value in its place. What a value itself holds is never taken for a placeholder. Raises KeyError."""
     return PLACEHOLDER.sub(lambda match: values[match.group(1)], template)
+
+
+def fill_lines(template: str, values: Mapping[str, str], *, always: Sequence[str] = ()) -> str:
+    """As `fill`; a line whose placeholders all have nothing to stand for is left out, unless one of them is `always`
+    there."""
+    lines = [line for line in template.split("\n") if _is_filled(line, values, always)]
+    return "\n".join(fill(line, values) for line in lines).strip()
+
+
+def _is_filled(line: str, values: Mapping[str, str], always: Sequence[str]) -> bool:
+    names = PLACEHOLDER.findall(line)
+    return not names or any(values.get(name) or name in always for name in names)
 
 
 def _parse_questions(entries: Any, place: str) -> dict[str, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from celery import current_app
 from django.db import transaction
 from django.db.models import F
 
+from annotation.jobs import task_messages
 from scoring.metrics.contract import BatchLimits
 from scoring.models import ScoringRow, ScoringRun
 from scoring.runs.engine import RunEngine
@@ -49,7 +49,7 @@ class _ScoringEngine(RunEngine[ScoringRun]):
 
     def wake(self, run_id: int) -> None:
         """Sent by the task's name: its module imports this one."""
-        current_app.send_task("scoring.tasks.work_on_run", [run_id], expires=15)
+        task_messages.send_task("scoring.tasks.work_on_run", run_id, expires=15)
 
     def audit_fields(self, run: ScoringRun) -> dict[str, Any]:
         return {"metric": run.metric, "scored": run.n_done, "failed": run.n_failed}

@@ -62,6 +62,8 @@ class LoadedModel(Generic[M]):
     def unload(self) -> None:
         """Free the model's memory, a GPU's too: torch keeps that for its own next model, and other processes have none
         of it."""
+        if self._model is None:
+            return
         self._key, self._model, self._seconds = None, None, 0.0
         gc.collect()
         torch = sys.modules.get("torch")  # nothing to free where nobody has loaded it

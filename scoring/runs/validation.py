@@ -10,7 +10,7 @@ from django.db.models import Func, TextField, Value
 from annotation.bulk_queries import existing_values
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study, System
-from scoring.metrics import llm_judge, registry
+from scoring.metrics import answer_judge, llm_judge, registry
 from scoring.metrics.registry import OptionError, Reads
 from scoring.prompts import PromptError, parse
 
@@ -46,7 +46,11 @@ def validate_options(study: Study | None, metric: str, given: Mapping[str, Any])
 def check_prompts(definition: Mapping[str, Any], of: str, *, field: str) -> None:
     """Whether a prompt file can be used for a family of scorers. Raises InvalidInput."""
     try:
-        llm_judge.check_prompts(parse(definition), of)
+        prompts = parse(definition)
+        if of in answer_judge.FAMILIES:
+            answer_judge.check_judge_prompts(prompts)
+        else:
+            llm_judge.check_prompts(prompts, of)
     except PromptError as error:
         summary = f"These prompts cannot be used: {error}"
         raise InvalidInput.of_field(field, str(error), summary=summary) from None

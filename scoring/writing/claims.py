@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from celery import current_app
 from django.db import transaction
 
+from annotation.jobs import task_messages
 from annotation.review import drafts
 from scoring.models import WritingRow, WritingRun
 from scoring.runs.engine import CLAIMABLE, RunEngine, sanitize_text
@@ -84,7 +84,7 @@ class _WritingEngine(RunEngine[WritingRun]):
 
     def wake(self, run_id: int) -> None:
         """Sent by the task's name: its module imports this one."""
-        current_app.send_task("scoring.tasks.write_texts", expires=60)
+        task_messages.send_task("scoring.tasks.write_texts", expires=60)
 
     def audit_fields(self, run: WritingRun) -> dict[str, Any] | None:
         """Drafts are recorded one by one."""

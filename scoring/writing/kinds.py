@@ -13,7 +13,7 @@ from typing import Any
 
 from scoring.metrics.contract import ExampleError
 from scoring.metrics.registry import DTYPE, Option, OptionError, parse_options
-from scoring.prompts import PLACEHOLDER, PromptError, Prompts, fill, parse, shipped
+from scoring.prompts import PLACEHOLDER, PromptError, Prompts, fill_lines, parse, shipped
 
 _MAX_NEW_TOKENS = Option(
     "max_new_tokens",
@@ -125,9 +125,7 @@ class Wording:
                     "no_text",
                     f"The item has no {name}, without which no {self.writes} can be written. Add it.",
                 )
-        lines = [line for line in self.ask.split("\n") if _is_filled(line, fields)]
-        known = {name: fields.get(name, "") for name in _ALL_PLACEHOLDERS}
-        return "\n".join(fill(line, known) for line in lines).strip()
+        return fill_lines(self.ask, {name: fields.get(name, "") for name in _ALL_PLACEHOLDERS})
 
 
 def wording_of(writes: str, definition: Mapping[str, Any] | None) -> Wording:
@@ -172,8 +170,3 @@ def _check_placeholders(writes: str, wording: str) -> None:
         raise PromptError(
             f"{place}: {{{unknown[0]}}} cannot stand here; there are {', '.join(sorted(need.may))}."
         )
-
-
-def _is_filled(line: str, fields: Mapping[str, str]) -> bool:
-    names = PLACEHOLDER.findall(line)
-    return not names or any(fields.get(name) for name in names)

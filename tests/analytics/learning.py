@@ -11,7 +11,20 @@ import pytest
 
 from analytics.training import jobs
 from annotation.jobs import jobs as job_runner
-from annotation.models import Answer, Judgment, Question, Rater, Study, Task, TaskCandidate
+from annotation.models import (
+    Answer,
+    Candidate,
+    Clip,
+    Item,
+    ItemVersion,
+    Judgment,
+    Question,
+    Rater,
+    Study,
+    System,
+    Task,
+    TaskCandidate,
+)
 from scoring.metrics import registry
 from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Reading
 from scoring.metrics.registry import MetricEntry, Option, Reads
@@ -19,7 +32,6 @@ from scoring.models import LearnedModel
 from scoring.training import catalogue
 from scoring.training.contract import MusicVotes, TrainedModel, TrainingError, TrainingObserver
 from tests import factories
-from tests.scoring.studies import add
 
 SYSTEMS = ("good", "bad", "fair", "poor")
 STEPS = 4
@@ -129,28 +141,51 @@ def trained(study: Study, *, start_from: str = "", **plan: Any) -> LearnedModel:
 def music(prompts: int = 12, *, raters: int = 6, prompt: str = "prompt {}", slug: str = "") -> Study:
     """Pairs of a longer and a shorter clip, a pair for each prompt; nearly everybody prefers the longer."""
     study = factories.StudyFactory(preset="cmi-pref", **({"slug": slug} if slug else {}))
-    people = [
-        Rater.objects.create(study=study, pseudonym=f"R-{number}", origin=Rater.Origin.SIMULATED)
-        for number in range(raters)
-    ]
-    tasks = []
-    for number in range(prompts):
-        good, bad = SYSTEMS[number % 4], SYSTEMS[(number + 1) % 4]
-        name, text = f"item-{number}", prompt.format(number)
-        first = add(study, name, text, system=good, seconds=20.0)
-        second = add(study, name, text, system=bad, seconds=10.0)
-        task = Task.objects.create(
+    people = Rater.objects.bulk_create(
+        Rater(study=study, pseudonym=f"R-{number}", origin=Rater.Origin.SIMULATED) for number in range(raters)
+    )
+    items = Item.objects.bulk_create(
+        Item(study=study, external_id=f"item-{number}") for number in range(prompts)
+    )
+    versions = ItemVersion.objects.bulk_create(
+        ItemVersion(item=item, prompt=prompt.format(number), content_sha256="0" * 64)
+        for number, item in enumerate(items)
+    )
+    for item, version in zip(items, versions, strict=True):
+        item.current_version = version
+    Item.objects.bulk_update(items, ["current_version"])
+    # By each item's number the better system and the worse: places in SYSTEMS.
+    pairs = [(number % 4, (number + 1) % 4) for number in range(prompts)]
+    systems = System.objects.bulk_create(System(study=study, name=name) for name in SYSTEMS[: prompts + 1])
+    clips = Clip.objects.bulk_create(
+        factories.new_clip(f"{study.slug}-item-{number}-{SYSTEMS[system]}", seconds=seconds)
+        for number, pair in enumerate(pairs)
+        for system, seconds in zip(pair, (20.0, 10.0), strict=True)
+    )
+    candidates = Candidate.objects.bulk_create(
+        Candidate(item_version=versions[n // 2], system=systems[pairs[n // 2][n % 2]], clip=clip)
+        for n, clip in enumerate(clips)
+    )
+    tasks = Task.objects.bulk_create(
+        Task(
             study=study,
-            item_version=first.item_version,
-            external_id=name,
+            item_version=version,
+            external_id=version.item.external_id,
             overlap=raters + 1,
             shuffle_key=0.5,
         )
-        order = (first, second) if number % 2 else (second, first)
-        for slot, candidate in enumerate(order):
-            TaskCandidate.objects.create(task=task, slot=slot, candidate=candidate)
-        tasks.append((task, 1 if number % 2 else 2))
-    _vote(study, tasks, people)
+        for version in versions
+    )
+    # The longer of each pair is in the first slot of every other task.
+    TaskCandidate.objects.bulk_create(
+        TaskCandidate(
+            task=task, slot=slot, candidate=candidates[2 * number + (slot if number % 2 else 1 - slot)]
+        )
+        for number, task in enumerate(tasks)
+        for slot in (0, 1)
+    )
+    choices = [1 if number % 2 else 2 for number in range(prompts)]
+    _vote(study, list(zip(tasks, choices, strict=True)), people)
     return study
 
 

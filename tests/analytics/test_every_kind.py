@@ -9,10 +9,17 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import F
 
+from analytics.browse import summaries
+from analytics.browse.facts import study_facts
+from analytics.browse.query import Query, Selection
+from analytics.data.disagreement import ComparedQuestions
 from analytics.data.questions import measured_questions
 from analytics.datasets.exports import write_export
+from analytics.models import TaskSummary
 from analytics.overview import figures
+from analytics.overview.course import most_disputed
 from analytics.overview.study import study_overview
 from analytics.reports.document import Document, Table, document_json
 from analytics.reports.sections.material import ReportSettings
@@ -165,6 +172,70 @@ def test_raters_who_choose_apart_are_found_whatever_the_kind(study):
         cursor.execute(f"{scope} SELECT evidence FROM found", {**query.params, "study": study.pk})
         found = [json.loads(row[0]) for row in cursor.fetchall()]
     assert [(one["question"], one["votes"]) for one in found] == [("genre", {"1": 2, "2": 1})] * N_TASKS
+
+
+@pytest.fixture
+def agreed(study) -> Study:
+    """All raters answer all alike."""
+    with connection.cursor() as cursor:  # answers are append-only
+        cursor.execute("SET LOCAL session_replication_role = replica")
+    Answer.objects.filter(question__key="genre").update(value=1)
+    summaries.refresh(study.pk)
+    return study
+
+
+@pytest.mark.parametrize(
+    ("question", "fields", "disagreement"),
+    [
+        # Two of three pairs of raters differ: the MASI of {noise} and {noise, clipping} is 2/3 * 1/2.
+        ("flaws", {"selected": [1, 2]}, 2 / 3 * (1 - 1 / 3)),
+        ("clicks", {"events": []}, 2 / 3),
+        ("liking", {"value": 10.0}, (2 * 60**2 / 3) ** 0.5 / 100),
+    ],
+)
+def test_disagreement_is_the_mean_distance_of_two_answers_of_each_kind(
+    agreed, question, fields, disagreement
+):
+    assert set(disagreements(agreed)) == {0.0}
+    about = {"task__external_id": "task-1", "candidate__system__name": "system-2"}
+    answer = Answer.objects.filter(question__key=question, counted=True, **about).first()
+    Answer.objects.filter(pk=answer.pk).update(**fields)
+    summaries.forget(agreed)
+    (first, *others) = most_disputed(agreed)
+    assert (first.item, first.question, first.system, others) == ("task-1", question, "system-2", [])
+    units = ComparedQuestions(agreed).units([first.task_id])
+    assert max(unit.disagreement for unit in units) == pytest.approx(disagreement)
+    # The mean of its units, of which other questions of the task have none that differ.
+    of_question = [unit.disagreement for unit in units if unit.question == question]
+    n_questions = len({unit.question for unit in units})
+    assert first.spread == pytest.approx(sum(of_question) / len(of_question) / n_questions, abs=1e-4)
+    assert max(disagreements(agreed)) == first.spread
+
+
+def test_disagreement_of_rankings_follows_from_kendalls_w(agreed):
+    placed = Answer.objects.filter(question__key="order", task__external_id="task-0", counted=True)
+    placed.filter(judgment=placed.first().judgment).update(value=4 - F("value"))
+    summaries.forget(agreed)
+    (first,) = most_disputed(agreed)
+    (unit,) = [one for one in ComparedQuestions(agreed).units([first.task_id]) if one.question == "order"]
+    # Two of three pairs of raters have each other's reverse.
+    assert (first.item, first.system, unit.disagreement) == ("task-0", None, pytest.approx(2 / 3))
+
+
+def disagreements(study: Study) -> list[float]:
+    return list(TaskSummary.objects.filter(study_id=study.pk).values_list("disagreement", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "n"),
+    [
+        ("genre:rock", 6), ("genre:jazz", 3), ("flaws:noise", 9), ("flaws:clipping", 0), ("clicks:noise", 9),
+        ("clicks:silence", 0), ("order:system-0", 9), ("order:system-2", 0),
+    ],
+)  # fmt: skip
+def test_judgments_are_found_by_what_they_chose(study, chosen, n):
+    query = Query.of("judgments", {"chosen": [chosen], "status": ["counted"]})
+    assert Selection(study, query, study_facts(study)).total().n == n
 
 
 def test_what_a_withdrawn_rater_wrote_leaves_the_last_report(study):

@@ -21,8 +21,11 @@ from annotation.models import (
     Membership,
     ReviewCase,
     User,
+    Workspace,
+    WorkspaceMembership,
 )
 from annotation.rating import exclusions
+from config import urls  # noqa: F401  (finds the admin's modules)
 from tests import factories
 from tests.annotation.kept_world import world_of
 from tests.annotation.world import World
@@ -59,6 +62,9 @@ def world() -> World:
         author=world.admin,
     )
     GoldKey.objects.create(task=world.task, question_key="alignment", choice=1)
+    WorkspaceMembership.objects.create(
+        workspace=Workspace.objects.create(slug="lab", title="Lab"), user=world.admin, role="admin"
+    )
     return world
 
 

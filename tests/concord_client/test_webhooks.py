@@ -12,13 +12,21 @@ NOW = 1_800_000_000
 SIGNED = rules.signature(["secret"], BODY, at=NOW)
 
 
+def is_accepted(signature: str, *, secret: str, now: int = NOW) -> bool:
+    try:
+        verify(BODY.encode(), signature, secret=secret, now=now)
+    except SignatureError:
+        return False
+    return True
+
+
 def test_what_the_server_signed_is_its_own():
-    verify(BODY.encode(), SIGNED, secret="secret", now=NOW + 299)
+    assert is_accepted(SIGNED, secret="secret", now=NOW + 299)
 
 
 @pytest.mark.parametrize("secret", ["old", "new"])
 def test_while_secrets_change_either_will_do(secret: str):
-    verify(BODY.encode(), rules.signature(["new", "old"], BODY, at=NOW), secret=secret, now=NOW)
+    assert is_accepted(rules.signature(["new", "old"], BODY, at=NOW), secret=secret)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import connection
 
-from analytics.datasets import exports, records
+from analytics.datasets import exports
 from annotation.models import Judgment
 from annotation.rating import exclusions
 from tests import factories
@@ -18,12 +19,11 @@ from tests.analytics.votes import votes
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
 
-def excluded_while_exporting(monkeypatch, folder) -> list[bool]:
-    """Export five judgments by batches of two; after the second judgment somebody excludes them all."""
+def excluded_while_exporting(folder) -> tuple[int, int]:
+    """Export five judgments; once they are written, before the manifest counts them, somebody excludes them all. How
+    many the file has as excluded, and how many the manifest."""
     study = factories.StudyFactory(overlap=9)
     votes(factories.rating_task(study, "a"), [1, 2, 3, 4, 5])
-    monkeypatch.setattr(records, "JUDGMENT_BATCH", 2)
-    monkeypatch.setattr(exports, "PROGRESS_EVERY", 2)
 
     def exclude_all() -> None:
         try:
@@ -34,21 +34,24 @@ def excluded_while_exporting(monkeypatch, folder) -> list[bool]:
             connection.close()
 
     def meanwhile(done: int) -> None:
-        if done == 2:
-            other = threading.Thread(target=exclude_all)
-            other.start()
-            other.join(30)
+        other = threading.Thread(target=exclude_all)
+        other.start()
+        other.join(30)
 
-    exports.write_export(study, format="jsonl", out=folder, on_progress=meanwhile)
+    manifest = exports.write_export(study, format="jsonl", out=folder, on_progress=meanwhile)
     assert Judgment.objects.filter(study=study, excluded=True).count() == 5
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["excluded"] for line in lines]
+    return sum(json.loads(line)["excluded"] for line in lines), manifest["counts"]["excluded"]
 
 
-def test_marks_set_meanwhile_are_not_in_it(monkeypatch, tmp_path):
-    assert excluded_while_exporting(monkeypatch, tmp_path / "out") == [False] * 5
+def test_marks_set_meanwhile_are_not_in_it(tmp_path):
+    assert excluded_while_exporting(tmp_path / "out") == (0, 0)
 
 
-def test_without_one_moment_half_of_them_would_be(monkeypatch, tmp_path):
-    monkeypatch.setattr(exports, "consistent_snapshot", nullcontext)
-    assert excluded_while_exporting(monkeypatch, tmp_path / "out") == [False, False, True, True, True]
+def test_without_one_moment_the_manifest_would_count_others(monkeypatch, tmp_path):
+    @contextmanager
+    def each_statement_for_itself() -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(exports, "consistent_snapshot", each_statement_for_itself)
+    assert excluded_while_exporting(tmp_path / "out") == (0, 5)

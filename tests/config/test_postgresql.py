@@ -46,6 +46,7 @@ def test_an_idle_connection_that_died_is_replaced_unnoticed(lasting, monkeypatch
     break_connection()
     monkeypatch.setattr(base, "IDLE_SECONDS", 0.0)
     request()
+    assert connection.is_usable()
 
 
 def test_a_busy_connection_is_not_asked_whether_it_lives(lasting, monkeypatch):

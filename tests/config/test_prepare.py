@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.db.migrations.loader import MigrationLoader
 from psycopg.conninfo import make_conninfo
 
 from config import env, prepare
@@ -49,6 +50,26 @@ def test_static_files_that_were_deleted_are_collected_again(sources: Path, tmp_p
     (tmp_path / "served" / "page.css").unlink()
     (tmp_path / "served").rmdir()
     assert prepare.collect_static(tmp_path / "collected") is True
+
+
+def test_a_start_prepares_only_what_has_changed(
+    sources: Path, settings, tmp_path: Path, po: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOME, settings.LOCALE_PATHS = tmp_path, [tmp_path]
+    applied = {("annotation", "0001"), ("gone", "0007")}
+    monkeypatch.setattr(prepare, "_migrations_here", lambda: {("annotation", "0001")})
+    monkeypatch.setattr(prepare, "_migrations_there", lambda: applied)
+    assert not prepare.is_up_to_date()
+    prepare.collect_static(tmp_path / prepare.STATIC_STAMP)
+    assert not prepare.is_up_to_date()
+    prepare.compile_translations([tmp_path])
+    assert prepare.is_up_to_date()
+    applied.clear()
+    assert not prepare.is_up_to_date()
+
+
+def test_each_migration_counts_by_its_file() -> None:
+    assert prepare._migrations_here() == set(MigrationLoader(None).disk_migrations)
 
 
 # A command in a home that no start has prepared.

@@ -106,7 +106,7 @@ def plant(study: Study) -> None:
         )
     for number, task in enumerate(study.tasks.all()):
         Task.objects.filter(pk=task.pk).update(external_id=f"task-okapi-{number}")
-        GoldKey.objects.create(task=task, question_key="any", choice=1, explanation="goldfinch")
+        GoldKey.objects.create(task=task, question_key="any", choice=1, explanation={"en": "goldfinch"})
     scorer = Scorer.objects.create(key="scorer-ibex", digest="ibex")
     for candidate in Candidate.objects.filter(item_version__item__study=study):
         Score.objects.create(scorer=scorer, candidate=candidate, value=0.73912)

@@ -156,6 +156,7 @@ def test_a_vote_after_its_time_ran_out_is_still_taken(page, at_work):
     Assignment.objects.update(expires_at="2020-01-01T00:00:00Z")
     studies.submit(page)
     arrives(page, at_work)
+    assert Judgment.objects.filter(effective=True).count() == 1
 
 
 # ── Pages that end ───────────────────────────────────────────────────────────

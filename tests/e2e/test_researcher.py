@@ -190,3 +190,20 @@ def test_the_figures_of_an_import_appear_by_themselves(page, signed_in):
     figures.recompute_figures(study.pk)
     page.get_by_text("Krippendorff’s alpha, ordinal").wait_for()
     assert not page.get_by_text("as of").get_by_text("UTC").is_visible()
+
+
+def test_the_live_preview_leaves_the_focus_to_whoever_types(page, signed_in):
+    study = StudyFactory(slug="s")
+    rating_task(study, "one")
+    signed_in(member(study, "researcher"))
+    page.goto("/studies/s/questions/")
+    task = page.frame_locator('[data-part="preview"]:not(.is-loading)').get_by_label("Almost correct")
+    task.wait_for(state="attached")
+    title = page.locator('[name="questions.0.title.en"]')
+    title.fill("Is it")
+    page.get_by_text("Draft saved").wait_for()
+    for state in ("attached", "detached"):
+        page.locator("iframe.is-loading").wait_for(state=state)
+    task.wait_for(state="attached")
+    page.keyboard.type(" right?")
+    assert title.input_value() == "Is it right?"

@@ -16,7 +16,7 @@ from analytics.reports.study_report import study_report
 from analytics.statistics.bootstrap import Resampling
 from annotation.importing import uploads
 from annotation.models import Candidate, Job, Study, Upload, User
-from annotation.studies import members
+from annotation.studies import members, workspaces
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests.analytics.votes import vote
 from tests.annotation.importing.reviewing import case as flagged
@@ -99,8 +99,13 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
     visit(looked_at, "/studies/ratings/people/", press="Create a link")
     visit(looked_at, f"/studies/ratings/people/{membership(boss, study).pk}/")
     visit(
-        looked_at, f"/studies/ratings/raters/{study.raters.first().pseudonym}/", press="Save"
+        looked_at, f"/studies/ratings/raters/{study.raters.first().pseudonym}/", press="Do it"
     )  # without a reason
+    workspaces.place_study(
+        study, workspaces.create_workspace(slug="lab", title="Lab", actor=boss), actor=None
+    )
+    visit(looked_at, "/workspaces/lab/")
+    visit(looked_at, "/workspaces/lab/people/", press="Create a link")
     looked_at.goto("/studies/pairs/data/?kind=regular")
     looked_at.locator(".panel summary").first.click()
     check_widths(looked_at, wide=1440)

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
-from annotation.models import Invitation, Membership, User
+from annotation.access import accounts
+from annotation.models import Invitation, Mail, Membership, User
 from annotation.models.people import Role
+from annotation.rate_limits import Rate, RateLimiter
 from annotation.studies import members
 from tests.factories import PASSWORD, StudyFactory, UserFactory, member
 
@@ -147,3 +151,62 @@ def test_an_invitation_taken_by_somebody_else_meanwhile_leaves_no_account_behind
     monkeypatch.setattr(members, "open_invitation", then_somebody_is_quicker)
     assert client.post(link, NEWCOMER).status_code == 404
     assert not User.objects.filter(email="ada@example.org").exists()
+
+
+# ── Where this site has a mail server: the mailbox comes first ───────────────
+
+
+@pytest.fixture
+def by_mail(settings):
+    settings.SIGN_UP_BY_MAIL = True
+    accounts.sign_up_requests = RateLimiter()
+
+
+def link_in_mail(address: str) -> str:
+    return re.search(r"http://testserver(/\S+)", Mail.objects.get(to=address).text)[1]
+
+
+def test_the_page_answers_the_same_whether_or_not_an_address_has_an_account(client, link, by_mail):
+    UserFactory(email="known@example.org")
+    pages = [client.post(link, {"email": f"{name}@example.org"}).text for name in ("known", "other")]
+    same = [re.sub(r'name="csrf\S+ value="\S+"', "", page).replace("known@", "other@") for page in pages]
+    assert "A mail is on its way to other@example.org." in same[0]
+    assert same[0] == same[1]
+    assert "?next=" in link_in_mail("known@example.org")
+    assert User.objects.filter(email="other@example.org").count() == 0
+
+
+def test_the_mail_leads_to_the_account_whose_address_is_then_confirmed(client, study, link, by_mail):
+    client.post(link, {"email": "Ada@Example.org"})
+    page = link_in_mail("ada@example.org")
+    assert 'value="ada@example.org"' in client.get(page).text
+    client.post(page, {**NEWCOMER, "email": "somebody.else@example.org"})
+    user = User.objects.get(name="Ada Lovelace")
+    assert (user.email, user.address_confirmed) == ("ada@example.org", True)
+    assert Membership.objects.filter(user=user, study=study).exists()
+
+
+def test_a_proof_is_of_one_invitation_and_one_site(client, study, link, by_mail):
+    client.post(link, {"email": "ada@example.org"})
+    _path, _, proof = link_in_mail("ada@example.org").partition("?")
+    _invitation, token = members.invite(study, role=Role.EXPERT, actor=UserFactory())
+    for path in (f"{reverse('join', args=[token])}?{proof}", f"{link}?address=forged"):
+        assert "Send the mail" in client.get(path).text
+        client.post(path, NEWCOMER)
+    assert not User.objects.filter(email="ada@example.org").exists()
+
+
+def test_an_invitation_by_mail_needs_no_second_one_but_for_another_address(client, study, by_mail):
+    actor = UserFactory()
+    _invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=actor, email="ada@example.org")
+    link = reverse("join", args=[token])
+    assert "Send the mail" in client.get(f"{link}?another").text
+    client.post(link, NEWCOMER)
+    assert User.objects.get(email="ada@example.org").address_confirmed
+
+
+def test_one_caller_causes_no_more_than_some_mails(client, link, by_mail, monkeypatch):
+    monkeypatch.setattr(accounts, "SIGN_UPS_PER_CALLER", Rate(1, 3600))
+    for name in ("a", "b"):
+        assert "A mail is on its way" in client.post(link, {"email": f"{name}@example.org"}).text
+    assert list(Mail.objects.values_list("to", flat=True)) == ["a@example.org"]

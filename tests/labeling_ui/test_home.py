@@ -77,8 +77,8 @@ def test_its_queries_do_not_grow_with_the_studies(client, django_assert_num_quer
         Rater.objects.filter(study=study).update(user=user)
     client.force_login(user)
     with django_assert_num_queries(
-        5
-    ):  # the account, what it rates and runs, who it is there, what was returned
+        6
+    ):  # the account, its workspaces, what it rates and runs, who it is there, what was returned
         client.get(reverse("home"))
 
 
@@ -149,5 +149,6 @@ def test_each_study_shows_how_far_it_is(client, researcher, study):
 def test_what_is_listed_costs_the_same_however_much_it_is(client, researcher, django_assert_num_queries):
     run_by(researcher, *"ABCDEFGH")
     client.force_login(researcher)
-    with django_assert_num_queries(5):  # the account, what it rates and runs, progress, open cases
+    # The account, its workspaces, what it rates and runs, progress, open cases.
+    with django_assert_num_queries(6):
         client.get(reverse("home"))

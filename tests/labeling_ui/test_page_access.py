@@ -8,6 +8,9 @@ from django.urls import reverse
 
 from annotation.models import Job, User
 from annotation.models.people import Role
+from annotation.panels import links, participants
+from annotation.panels.rules import Arrival
+from annotation.raters import actions
 from annotation.studies import members
 from scoring.models import Scorer, ScoringRun, Writer, WritingRow, WritingRun
 from tests.factories import StudyFactory, UserFactory, member, membership, rater, rating_task
@@ -17,12 +20,17 @@ pytestmark = pytest.mark.django_db
 
 # By what is in their addresses: pages to read, files of reports that nobody has asked for yet, then buttons to press.
 READ = {
-    "study": """study data import export releases training_sets report people planner settings listening_rules
-        check_settings stopping_rule ordering_rule hint_rule webhooks models new_run new_training comparisons
-        model_prompts review_rules review_report writers new_writer texts_file study_log study_log_file skipped""",
+    "study": """study data import export releases training_sets report people simulate planner settings
+        listening_rules
+        check_settings injection_settings hidden_checks stopping_rule ordering_rule hint_rule
+        webhooks models new_run new_training comparisons
+        before_rating preview_path find_training_task
+        model_prompts review_rules review_report writers new_writer texts_file study_log study_log_file skipped
+        panels payments_file raters quality_rules rater_actions""",
     "study table": "data_count data_file",
     "study rater": "rater withdraw_rater",
     "study member": "member",
+    "study link": "panel_link",
     "study scorer": "sensitivity",
     "study family": "prompt_file",
     "study writer": "edit_writer start_writer",
@@ -32,16 +40,20 @@ READ = {
     "job": "job job_problems",
 }
 FETCH = {
-    "study": "review_report_data",
+    "study": "review_report_data demographics_file",
     "study key": "review_report_figure",
     "study key extension": "report_file",
 }
 PRESS = {
     "study": """study_state rules_preview apply_rules assign_cases save_questions discard_questions
-        bring_questions study_overlap add_attachment archive_study unarchive_study""",
+        bring_questions study_overlap add_attachment archive_study unarchive_study move_study
+        order_training delete_all_demographics quality_preview""",
     "study table": "change_data save_data_view",
-    "study rater": "rater_judgments",
+    "study rater": "train_again delete_rater_demographics act_on_rater",
+    "study rater action": "revert_rater_action",
     "study invitation": "revoke_invitation",
+    "study link": "walk_panel return_places",
+    "study place": "set_bonus",
     "study member": "remove_member",
     "study number": "remove_prescore",
     "study family": "remove_prompts",
@@ -58,7 +70,7 @@ PAGES = [
     for arguments, names in table.items()
     for name in names.split()
 ]
-FOR_ADMINS = {"member", "remove_member"}
+FOR_ADMINS = {"member", "remove_member", "move_study"}
 NOT_MADE_YET = {name for names in FETCH.values() for name in names.split()}
 
 
@@ -72,11 +84,16 @@ def opened(study, admin):
     trial |= {"archive": False, "skip_bad_rows": False}
     version = rating_task(study, "one").item_version
     writing = WritingRun.objects.create(study=study, writer=writer, state="failed")
+    way_in = links.create_link(study, actor=admin, name="Panel", panel="other")
+    judged = rater(study)
     values = {
         "study": study.slug,
-        "rater": rater(study).pseudonym,
+        "rater": judged.pseudonym,
         "member": membership(member(study), study).pk,
         "invitation": invitation.pk,
+        "link": way_in.pk,
+        "place": participants.begin(way_in, Arrival("P-1")).place.pk,
+        "action": actions.act(judged, "warn", actor=admin, reason="x").pk,
         "scorer": scorer.pk,
         "family": "prompting",
         "number": 0,

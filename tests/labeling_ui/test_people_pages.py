@@ -123,42 +123,53 @@ def test_whoever_removes_themself_lands_among_their_studies(signed_in, admin, st
 
 
 # ── One rater ────────────────────────────────────────────────────────────────
-def test_pausing_a_rater_needs_a_reason_and_is_logged(signed_in, study):
+def test_pausing_a_rater_needs_a_reason_and_can_be_ended(signed_in, study):
     person = rater(study)
-    path = reverse("rater", args=["s", person.pseudonym])
-    answer = signed_in.post(path, {"state": "paused", "reason": ""})
-    assert list(answer.context["state_form"].errors) == ["reason"]
-    signed_in.post(path, {"state": "paused", "reason": "headphones broken"})
+    path = reverse("act_on_rater", args=["s", person.pseudonym])
+    answer = signed_in.post(path, {"action": "pause", "reason": ""})
+    assert list(answer.context["action_form"].errors) == ["reason"]
+    assert "reinstate" not in answer.text
+    signed_in.post(path, {"action": "pause", "reason": "headphones broken"})
     person.refresh_from_db()
     assert person.state == Rater.State.PAUSED
-    assert AuditEvent.objects.get(action="rater.state_changed").data["reason"] == "headphones broken"
+    signed_in.post(path, {"action": "reinstate", "reason": "new headphones"})
+    person.refresh_from_db()
+    assert person.state == Rater.State.ACTIVE
+    assert AuditEvent.objects.get(action="rater.state_changed").data["reason"] == "new headphones"
 
 
 def test_excluding_a_raters_judgments_can_be_undone(signed_in, study):
     person = rater(study)
     vote(rating_task(study, "one"), 3, rater=person)
-    path = reverse("rater_judgments", args=["s", person.pseudonym])
-    answer = signed_in.post(path, {"action": "exclude", "reason": "did not listen"}, follow=True)
+    path = reverse("act_on_rater", args=["s", person.pseudonym])
+    exclude, restore = (
+        {"action": f"{one}_judgments", "reason": "did not listen"} for one in ("exclude", "restore")
+    )
+    answer = signed_in.post(path, exclude, follow=True)
     assert "1 judgment is out of the figures." in answer.text
     assert Judgment.objects.get().excluded
-    answer = signed_in.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
+    person.refresh_from_db()
+    assert person.state == Rater.State.ACTIVE
+    answer = signed_in.post(path, restore, follow=True)
     assert "1 judgment counts again." in answer.text
     assert not Judgment.objects.get().excluded
-    signed_in.post(path, {"action": "exclude", "reason": "did not listen"})
+    signed_in.post(path, exclude)
     Task.objects.update(state=Task.State.WITHDRAWN)
-    answer = signed_in.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
+    answer = signed_in.post(path, restore, follow=True)
     assert "1 judgment stays out: its item was corrected or withdrawn." in answer.text
 
 
-def test_excluding_judgments_needs_a_reason(signed_in, study):
+@pytest.mark.parametrize("reason", ["", "x" * 41])
+def test_excluding_judgments_needs_a_reason_that_fits_a_report(signed_in, study, reason):
     person = rater(study)
     vote(rating_task(study, "one"), 3, rater=person)
-    answer = signed_in.post(reverse("rater_judgments", args=["s", person.pseudonym]), {"action": "exclude"})
-    assert list(answer.context["judgments_form"].errors) == ["reason"]
+    path = reverse("act_on_rater", args=["s", person.pseudonym])
+    answer = signed_in.post(path, {"action": "exclude_judgments", "reason": reason})
+    assert list(answer.context["action_form"].errors) == ["reason"]
     assert not Judgment.objects.get().excluded
 
 
-def test_the_two_forms_of_a_raters_page_have_fields_with_ids_of_their_own(signed_in, study):
+def test_fields_of_a_raters_page_have_ids_of_their_own(signed_in, study):
     page = signed_in.get(reverse("rater", args=["s", rater(study).pseudonym])).text
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))

@@ -78,7 +78,7 @@ class TestReport(TestCase):
         shown = self.shown().text
         assert 'hx-trigger="every 1s"' in shown
         live = self.shown(**{"HX-Request": "true"})
-        assert "Preferences, 4 of 14" in live.text
+        assert "Preferences, 4 of 15" in live.text
         assert "<html" not in live.text
         assert "HX-Refresh" not in live.headers
 

@@ -11,12 +11,14 @@ import pytest
 from babel.messages.catalog import Message
 from babel.messages.extract import extract_javascript, extract_python
 from babel.messages.pofile import read_po
+from django.utils.translation import override
 from django.utils.translation.template import templatize
 
 from analytics.reports import reasons
 from analytics.statistics.planning import sample_size, variance_components
-from labeling_ui.domain_errors import ERROR_MESSAGE_PATTERNS, ERROR_MESSAGES, pattern_regex
+from labeling_ui.domain_errors import ERROR_MESSAGE_PATTERNS, ERROR_MESSAGES
 from labeling_ui.models.training_page import CURVES, STAGES, TEST_METRICS
+from labeling_ui.sentences import ALL, pattern_regex, translated_sentence
 from scoring.metrics.registry import ENTRIES
 from scoring.training.catalogue import TRAINABLE
 from scoring.writing.kinds import KINDS
@@ -105,13 +107,29 @@ def test_what_the_services_say_is_listed_as_they_say_it():
     services = "".join(
         path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")
     )
+    services = re.sub(r'"\s*\n\s*f?"', "", services).replace("\\'", "'")
     assert [sentence for sentence in ERROR_MESSAGES if sentence not in services] == []
     unsaid = [
         each
-        for each in ERROR_MESSAGE_PATTERNS
+        for each in (*ERROR_MESSAGE_PATTERNS, *ALL)
         if not re.search(pattern_regex(each, r"\\{[^}]+\\}"), services)
     ]
     assert unsaid == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation"),
+    [
+        ("“much” is no number. Write one such as 0.5.", "“much”不是数字。请写成例如 0.5 的形式。"),
+        ("a b.pdf is a PDF document.", "a b.pdf 是PDF 文档。"),
+        ("only S1 has a clip of rain", "只有 S1 有 rain 的音频"),
+        ("what nobody has listed", "what nobody has listed"),
+        ("", ""),
+    ],
+)
+def test_problems_are_translated_with_their_values(sentence, translation):
+    with override("zh-hans"):
+        assert translated_sentence(sentence) == translation
 
 
 def declared_texts() -> Iterator[str]:

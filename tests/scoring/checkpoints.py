@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import string
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,81 @@ def _tokenizer() -> transformers.PreTrainedTokenizerFast:
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<bos>", eos_token="<eos>"
     )
+
+
+# Causal language models that chat.
+
+_CHAT_ENDS = {"bos_token_id": 0, "eos_token_id": 3, "pad_token_id": 3}
+_CHATTING = {**_SIZES, **_CHAT_ENDS, "vocab_size": 480, "max_position_embeddings": 4096}
+# As Llama's: the token of beginning is the template's to write. As Gemma's: no system prompt.
+_TEXT_CHAT = """{{ bos_token }}{% for message in messages %}<|head|>{{ message['role'] }}
+{{ message['content'] }}<|end|>{% endfor %}{% if add_generation_prompt %}<|head|>assistant
+{% endif %}"""
+_NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+# What it answers, whatever the prompt is; each token of it comes once.
+_RATING = '{"score": 4}'
+
+
+def tiny_chat(folder: Path, kind: str = "llama", *, rates: bool = False) -> Path:
+    """A chat model: llama, qwen3, gemma3 (a window of attention of 16 tokens; no system prompt) or mistral (all layers
+    with such a window). `rates`: it answers every prompt with {"score": 4}, most likely."""
+    classes = {
+        "llama": (transformers.LlamaForCausalLM, transformers.LlamaConfig, {}),
+        "qwen3": (transformers.Qwen3ForCausalLM, transformers.Qwen3Config, {}),
+        "gemma3": (
+            transformers.Gemma3ForCausalLM,
+            transformers.Gemma3TextConfig,
+            {"sliding_window": 16, "layer_types": ["sliding_attention", "full_attention"]},
+        ),
+        "mistral": (transformers.MistralForCausalLM, transformers.MistralConfig, {"sliding_window": 16}),
+    }
+    model_class, config_class, more = classes[kind]
+    torch.manual_seed(13)
+    model = _enlarged(model_class(config_class(**_CHATTING, **more)), by=0.1)
+    tokenizer = _chat_tokenizer(_NO_SYSTEM + _TEXT_CHAT if kind == "gemma3" else _TEXT_CHAT)
+    if rates:
+        _answer_with(model, tokenizer, _RATING)
+    model.generation_config.eos_token_id = [3, 1]
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _chat_tokenizer(chat: str) -> transformers.PreTrainedTokenizerFast:
+    words = [
+        *(
+            "Reference answer: Answer to be rated: Question: Transcript: rubric rating",
+            "score explanation",
+            _RATING,
+        ),
+        *("Give a score from 1 to 5 for how far the answer says the same as the reference answer",),
+    ] * 8
+    tokenizer = _byte_tokenizer(words, size=470, special=["<bos>", "<eos>", "<|head|>", "<|end|>"])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", 0)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<bos>", eos_token="<|end|>", chat_template=chat,
+        extra_special_tokens={"head_token": "<|head|>"},
+    )  # fmt: skip
+
+
+def _answer_with(model: Any, tokenizer: transformers.PreTrainedTokenizerFast, answer: str) -> None:
+    """Each token of the answer follows from the one before it alone: attention and what is behind it add nothing. The
+    ratings beside the likeliest one keep some probability."""
+    for layer in model.model.layers:
+        layer.self_attn.o_proj.weight.data.zero_()
+        layer.mlp.down_proj.weight.data.zero_()
+    start = tokenizer.encode("<|head|>assistant\n", add_special_tokens=False)[-1]
+    ids = [start, *tokenizer.encode(answer, add_special_tokens=False), 3]
+    assert len(set(ids)) == len(ids)
+    head, norm = model.lm_head.weight.data, model.model.norm
+    head.mul_(0.1)
+    with torch.no_grad():
+        for before, after in pairwise(ids):
+            state = norm(model.model.embed_tokens.weight[before])
+            head[after] = 12 * state / state.norm() ** 2
+            if answer.find(tokenizer.decode([after])) >= 0 and tokenizer.decode([after]).strip() == "4":
+                five = tokenizer.encode(tokenizer.decode([after]).replace("4", "5"), add_special_tokens=False)
+                head[five[0]] = 11 * state / state.norm() ** 2
 
 
 # CLAP: a folder as transformers has it, and a file as LAION publishes them.

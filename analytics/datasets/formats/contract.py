@@ -295,6 +295,18 @@ class Column:
     holds: str = ""
 
 
+@dataclass(frozen=True)
+class CellChange:
+    """What becomes of a cell before it is written, where it matches `where`, a pattern of RE2."""
+
+    where: str
+    change: Callable[[str], str]
+
+
+# By column.
+Changes = Mapping[str, CellChange]
+
+
 # Columns that several formats share, and their cells.
 _SHARED_COLUMNS = {
     column.name: column

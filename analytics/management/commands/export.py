@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.datasets import exports
 from analytics.datasets.formats import EXPORT_FORMATS
-from analytics.datasets.records import TEXT_VERSIONS
+from analytics.datasets.judged_tasks import TEXT_VERSIONS
 from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug
 

@@ -33,6 +33,11 @@ class Command(BaseCommand):
         )
         make.add_argument("--creator", default="", help="who publishes it")
         make.add_argument("--url", default="", help="where it is published")
+        make.add_argument(
+            "--without-excluded",
+            action="store_true",
+            help="leave excluded judgments out, instead of marking them",
+        )
         rebuild = kinds.add_parser("rebuild", help="make a release again from its manifest and the database")
         rebuild.add_argument("manifest", type=Path)
         rebuild.add_argument("--out", type=Path, required=True, help="a folder that is empty or new")
@@ -54,7 +59,9 @@ class Command(BaseCommand):
         study = study_by_slug(options["slug"])
         names = ("audio", "note", "license", "creator", "url")
         stated = {name: options[name] for name in names}
-        release_options = ReleaseOptions(**stated, language=tuple(options["language"]))
+        release_options = ReleaseOptions(
+            **stated, language=tuple(options["language"]), excluded=not options["without_excluded"]
+        )
         job = releases.start_release(study, release_options, actor=None)
         jobs.run_inline(job)
         if job.state != Job.State.DONE:

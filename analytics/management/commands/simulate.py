@@ -1,4 +1,7 @@
-"""`manage.py simulate STUDY --raters 30`: raters of known reliability vote on a study whose truth is known.
+"""`manage.py simulate STUDY --raters 40 --profile careful:30,random:4,bot:6`: simulated raters work on a copy of any
+study, through its HTTP API, and the report says which of them the study's rules find.
+
+`manage.py simulate demo-music --raters 30`: raters of known reliability vote on a demo study, whose truth is known.
 
 `manage.py simulate --compare-ordering`: in memory, how many votes a policy of ordering saves against random order.
 """
@@ -13,16 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from analytics.raters.rules import PRESETS
+from analytics.simulation import findings, study_rules
 from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug
 from annotation.raters import simulation
 from annotation.raters.simulation import SimulationOptions, SimulationResult
 from annotation.rating.rules import ordering
+from annotation.simulation import profiles, simulations, truth
 
 if TYPE_CHECKING:
     from benchmarks.order_savings import SimulationSettings
 
 RATERS = 30
+_SHARED = ("question", "raters", "votes", "overlap")
 REPLICATES = 100
 # Options that are numbers of the comparison, by type, with what they mean.
 _NUMBERS: dict[str, tuple[type, str]] = {
@@ -38,18 +45,33 @@ _NOISE: dict[str, tuple[type, str]] = {
 
 class Command(BaseCommand):
     help = (
-        "Let simulated raters of known reliability vote on a demo study (repeating it adds what is missing), or "
-        "compare its order with random order in memory."
+        "Let simulated raters work on a marked copy of a study (--profile), or vote on a demo study whose truth is "
+        "known (repeating it adds what is missing), or compare its order with random order in memory."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
         add("study", nargs="?", help="the study's address")
-        add("--raters", type=int, default=RATERS, help=f"how many ({RATERS})")
-        add("--votes", type=int, help="stop after so many; when all tasks are full if not said")
+        add("--raters", type=int, help=f"how many ({RATERS}, or as many as the profiles say)")
+        add("--votes", type=int, help="stop after so many; with --profile, so many of each rater (30)")
         add("--overlap", type=int, help="let every task take at least so many judgments first")
         add("--seed", type=int, default=1, help="of the raters and their votes (1)")
         add("--json", action="store_true", help="print one JSON object")
+        group = parser.add_argument_group("simulated raters on a copy of the study")
+        group.add_argument(
+            "--profile",
+            nargs="?",
+            const=profiles.DEFAULT_MIX,
+            help=f"raters by profile, such as careful:30,random:4; of {', '.join(profiles.profiles())}",
+        )
+        group.add_argument("--truth", choices=truth.SOURCES, default="votes", help="of regular tasks (votes)")
+        group.add_argument(
+            "--rules",
+            choices=tuple(PRESETS),
+            help="put the rules of a preset in force on the copy, in place of its own",
+        )
+        group.add_argument("--url", default="", help="a server over the same database; this process without")
+        group.add_argument("--workers", type=int, default=2, help="requests at a time (2)")
         group = parser.add_argument_group("comparing orders")
         group.add_argument(
             "--compare-ordering",
@@ -68,13 +90,42 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["compare_ordering"]:
             self._compare(options)
+        elif options["study"] is None:
+            raise CommandError("Name a study, or say --compare-ordering.")
+        elif options["profile"] or simulations.is_simulation(study_by_slug(options["study"])):
+            self._simulate(options)
         else:
             self._vote(options)
 
+    def _simulate(self, options: Mapping[str, Any]) -> None:
+        """On a new copy; a simulation that is named goes on."""
+        study = study_by_slug(options["study"])
+        try:
+            if not simulations.is_simulation(study):
+                stated = _stated(options, ("votes", "overlap", "seed"))
+                chosen = simulations.SimulationOptions.read(
+                    options["profile"], raters=options["raters"], truth_from=options["truth"], **stated
+                )
+                study = simulations.copy_for_simulation(study, chosen, actor=None)
+                if options["rules"]:
+                    study_rules.put_in_force(study, options["rules"])
+            done = simulations.run(
+                study,
+                url=options["url"],
+                workers=max(1, options["workers"]),
+                apply_rules=lambda: study_rules.apply(study),
+                progress=lambda votes, total: self._show(f"{votes:,} of {total:,} votes …"),
+            )
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        finally:
+            self._show("")
+        found = findings.findings_of(done.study, done.records)
+        self.stdout.write(json.dumps(found.as_json()) if options["json"] else findings.text_of(found))
+
     def _vote(self, options: Mapping[str, Any]) -> None:
-        order = SimulationOptions(options["raters"], options["seed"], options["votes"], options["overlap"])
-        if options["study"] is None:
-            raise CommandError("Name a study to vote on, or say --compare-ordering.")
+        raters = options["raters"] or RATERS
+        order = SimulationOptions(raters, options["seed"], options["votes"], options["overlap"])
         study = study_by_slug(options["study"])
         try:
             done = simulation.simulate_votes(
@@ -115,7 +166,7 @@ class Command(BaseCommand):
 def _setting(options: Mapping[str, Any]) -> SimulationSettings:
     from benchmarks.order_savings import ScorerNoise, SimulationSettings
 
-    stated = _stated(options, (*_NUMBERS, "question", "raters", "votes", "overlap"))
+    stated = _stated({**options, "raters": options["raters"] or RATERS}, (*_NUMBERS, *_SHARED))
     return SimulationSettings(**stated, hearing=ScorerNoise(**_stated(options, _NOISE)))
 
 

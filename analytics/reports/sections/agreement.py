@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from django.utils.translation import gettext as _
 
-from analytics.data.votes import COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.data.votes import COUNTED, EXCLUDED_BY_REVIEW, NOBODY, Votes
 from analytics.reports.agreement import (
     ReliabilityReading,
     agreement_of,
@@ -24,7 +24,7 @@ from analytics.reports.reasons import reason_sentence
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.hints import not_independent
-from analytics.reports.sections.material import ReportData, ReportSettings, named_raters
+from analytics.reports.sections.material import ReportData, ReportSettings, named_raters, put_back
 from analytics.statistics.agreement.percent_agreement import percent_agreement
 from analytics.statistics.raters.rater_agreement import self_consistency
 
@@ -107,11 +107,11 @@ def _review(votes: Votes) -> Iterator[VotePart]:
 
 
 def _exclusions(votes: Votes) -> Iterator[VotePart]:
-    if (votes.status == EXCLUDED).any():
-        put_back = (votes.status != EXCLUDED_BY_REVIEW) & ~votes.again
-        with_them = votes_for_agreement(votes.select(put_back))
+    backs = put_back(votes)
+    if backs:
         yield VotePart(_("exclusions"), _("without excluded votes"), votes_for_agreement(votes.counted()))
-        yield VotePart(_("exclusions"), _("with excluded votes put back"), with_them)
+    for back in backs:
+        yield VotePart(_("exclusions"), back.label, votes_for_agreement(back.votes))
 
 
 def _overlap(votes: Votes) -> Iterator[VotePart]:

@@ -15,6 +15,7 @@ from analytics.data.votes import EXCLUDED_BY_REVIEW, NOBODY, Votes
 from analytics.judgments.skips import skip_titles, skips_by_reason
 from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
 from analytics.reports.sections.material import ReportData, level_word, list_numbers, named_raters
+from annotation.raters.actions import EXCLUSION_REASON
 from annotation.rating.rules import stopping
 from annotation.studies.protocols import load_protocol
 
@@ -161,6 +162,7 @@ def _why(one: JudgmentFate) -> str:
         "gold": _("Task with a known answer"),
         "trap": _("Attention check"),
         "repeat": _("A repeated task, for self-consistency only"),
+        "identical": _("A pair of one clip with itself, for quality only"),
     }
     if one.fate == EXCLUDED:
         return _("Excluded: %(reason)s") % {"reason": excluded_because(one)}
@@ -168,11 +170,12 @@ def _why(one: JudgmentFate) -> str:
 
 
 def excluded_because(one: JudgmentFate) -> str:
-    """The review's reasons in words; a person's as they wrote it."""
+    """Reasons of the review and of actions on raters in words; a person's as they wrote it."""
     by_review = {
         "item_corrected": _("the text was corrected"),
         "item_withdrawn": _("the item was withdrawn"),
         "correction_undone": _("the correction was undone"),
+        EXCLUSION_REASON: _("with their rater, by a quality rule or by hand"),
     }
     return by_review.get(one.reason, one.reason) or _("no reason given")
 

@@ -110,7 +110,7 @@ def _of_preferences(questions: Sequence[HintedVotes], resampling: Resampling) ->
 def _of_ratings(questions: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
     distances = [
         rating_effects(
-            hinted.votes.value, hinted.said,
+            hinted.votes.value, hinted.predicted,
             shown=hinted.shown, raters=hinted.votes.rater, strata=hinted.stratum, resampling=resampling,
         )
         for hinted in questions
@@ -148,11 +148,11 @@ def _of_ratings(questions: Sequence[HintedVotes], resampling: Resampling) -> Ite
 
 
 def _agreement(hinted: HintedVotes, resampling: Resampling) -> AnchoringEffect:
-    votes, first = hinted.votes, hinted.said > 0.5
+    votes, first = hinted.votes, hinted.predicted > 0.5
     preferred = np.where(first, Answer.Choice.FIRST, Answer.Choice.SECOND)
     neither = ~np.isin(votes.value, (Answer.Choice.FIRST, Answer.Choice.SECOND))
     agrees = np.where(neither, 0.5, votes.value == preferred)
-    sided = hinted.said != 0.5
+    sided = hinted.predicted != 0.5
     return agreement_effect(
         agrees[sided],
         shown=hinted.shown[sided],

@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from analytics.code_version import code_version
-from analytics.data.votes import NOBODY, Votes
+from analytics.data.votes import EXCLUDED, EXCLUDED_BY_RULE, NOBODY, Votes
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Study
 
@@ -42,6 +42,30 @@ def named_raters(votes: Votes) -> int | None:
     """How many raters are known by name; None where an import named nobody at all."""
     named = np.unique(votes.rater[votes.rater != NOBODY])
     return None if not len(named) and len(votes) else len(named)
+
+
+@dataclass(frozen=True, eq=False)
+class PutBack:
+    """The votes that count with `n` excluded ones among them. `key`: of the table that shows it."""
+
+    key: str
+    label: str
+    n: int
+    votes: Votes
+
+
+def put_back(votes: Votes) -> list[PutBack]:
+    """With the votes that quality rules have excluded, and with all: rules' and persons'. Each only where it is
+    another set. Those that the review keeps out stay out."""
+    rules, persons = votes.n_excluded(EXCLUDED_BY_RULE), votes.n_excluded(EXCLUDED)
+    found = []
+    if rules:
+        label = _("with votes that rules excluded")
+        found.append(PutBack("excluded-by-rules", label, rules, votes.with_excluded(EXCLUDED_BY_RULE)))
+    if persons:
+        back = votes.with_excluded(EXCLUDED, EXCLUDED_BY_RULE)
+        found.append(PutBack("excluded", _("with excluded votes put back"), rules + persons, back))
+    return found
 
 
 def how_made(resampling: Resampling) -> list[tuple[str, str]]:

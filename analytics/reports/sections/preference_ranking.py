@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 from django.utils.translation import gettext as _
 
-from analytics.data.votes import COUNTED, EXCLUDED, Votes
+from analytics.data.votes import Votes
 from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Table
 from analytics.reports.reasons import RANKING, measured, reason_sentence
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
-from analytics.reports.sections.material import ReportSettings
+from analytics.reports.sections.material import PutBack, ReportSettings, put_back
 from analytics.reports.sections.preference_votes import (
     PreferenceVotes,
     cluster_columns,
@@ -245,13 +244,17 @@ def _settings(
 
 
 def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
-    excluded = int(((votes.status == EXCLUDED) & ~votes.again).sum())
-    if not excluded:
+    backs = put_back(votes)
+    if not backs:
         yield Paragraph(_("No vote was excluded, so there is no other ranking with those put back."))
-        return
-    back = PreferenceVotes(votes.select(np.isin(votes.status, [COUNTED, EXCLUDED]) & ~votes.again))
-    # Only the order is compared, so nothing needs resampling.
-    other = rank_systems(back.first_votes.comparisons, RankingSettings(intervals=WALD))
+    for back in backs:
+        yield _put_back_table(votes, plain, back)
+
+
+def _put_back_table(votes: Votes, plain: Ranking, back: PutBack) -> Table:
+    pairs = PreferenceVotes(back.votes)
+    # Only the order and the shares are compared, so nothing needs resampling.
+    other = rank_systems(pairs.first_votes.comparisons, RankingSettings(intervals=WALD))
     changes = rank_changes(plain, other)
     columns = (
         Column("system", _("System")),
@@ -259,22 +262,27 @@ def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
         Column("rank_with_excluded", _("Rank with excluded votes"), "count"),
         Column("strength", _("Strength"), "number", 2),
         Column("strength_with_excluded", _("Strength with excluded votes"), "number", 2),
+        Column("win_rate", _("Win rate"), "percent", 1),
+        Column("win_rate_with_excluded", _("Win rate with excluded votes"), "percent", 1),
     )
-    rows = [(one.system, *one.ranks, *one.strengths) for one in changes.systems]
-    caption = _("Ranking with and without excluded votes: %(question)s") % {"question": votes.question.title}
-    notes = [_excluded_note(excluded, changes), *first_votes_note([back])]
-    if not rows:
+    rates = [{name: line.win_rate for name, (line, _group) in _lines(one).items()} for one in (plain, other)]
+    moved = {one.system: (*one.ranks, *one.strengths) for one in changes.systems}
+    names = [*moved, *(name for name in rates[0] if name not in moved)]
+    rows = [(name, *moved.get(name, (None,) * 4), *(of.get(name) for of in rates)) for name in names]
+    caption = _("Ranking %(how)s: %(question)s") % {"how": back.label, "question": votes.question.title}
+    notes = [_excluded_note(back.n, changes), *first_votes_note([pairs])]
+    if not moved:
         notes.append(_("Strengths are not defined with and without them, so that ranks cannot be compared."))
-    yield Table(f"preferences-{votes.question.key}-excluded", caption, columns, rows, notes)
+    return Table(f"preferences-{votes.question.key}-{back.key}", caption, columns, rows, notes)
 
 
-def _excluded_note(excluded: int, changes: RankChanges) -> str:
+def _excluded_note(n: int, changes: RankChanges) -> str:
     text = _(
         "%(excluded)s excluded votes put back; those that the review keeps out stay out. %(moved)s of %(systems)s "
         "systems change ranks; Kendall's tau-b of the two orders is %(tau)s."
     )
     return text % {
-        "excluded": f"{excluded:,}",
+        "excluded": f"{n:,}",
         "moved": f"{len(changes.moved):,}",
         "systems": f"{len(changes.systems):,}",
         "tau": "–" if changes.tau is None else f"{changes.tau:.2f}".replace("-", "−"),

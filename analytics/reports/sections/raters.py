@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from analytics.data.postgres import BoolArray
@@ -24,6 +25,8 @@ from analytics.statistics.agreement.patterns import patterns_from_long
 from analytics.statistics.arrays import IntArray
 from analytics.statistics.raters.rater_agreement import RaterAgreement, one_left_out
 from annotation.models import Answer
+from annotation.onboarding import demographics
+from annotation.onboarding.rules import PREFER_NOT_TO_SAY, SMALLEST_CELL, in_language
 
 
 def raters_section(material: ReportData) -> Section | None:
@@ -35,7 +38,67 @@ def raters_section(material: ReportData) -> Section | None:
             "The votes were imported without saying who gave them, so nothing can be said of single raters."
         )
         blocks = [Paragraph(text)]
-    return Section("raters", _("Raters"), blocks)
+    return Section("raters", _("Raters"), [*blocks, *_group_tables(material)])
+
+
+def _group_tables(material: ReportData) -> Iterator[Table]:
+    """Agreement by demographic group, of groups with enough raters to show."""
+    counted = [votes.counted() for votes in material.votes]
+    names = {
+        votes.raters[number] for votes in counted for number in np.unique(votes.rater) if number != NOBODY
+    }
+    groups = list(demographics.groups(material.study, names))
+    if not groups:
+        return
+    agreement = [
+        _left_out(votes_for_agreement(votes), leading_reading(votes.question))[0] for votes in counted
+    ]
+    columns = [
+        Column("group", _("Group")),
+        Column("raters", _("Raters"), "count"),
+        Column("votes", _("Votes"), "count"),
+        *(
+            Column(
+                f"equal-{votes.question.key}",
+                _("Equal: %(question)s") % {"question": votes.question.title},
+                "percent",
+                1,
+            )
+            for votes in counted
+        ),
+    ]
+    language = get_language() or "en"
+    for question, chosen in groups:
+        rows = []
+        for key, texts in (*question.options, (PREFER_NOT_TO_SAY, {})):
+            members = {rater for rater, answer in chosen.items() if answer == key}
+            if members:
+                label = in_language(texts, language) if texts else _("Prefer not to say")
+                rows.append(tuple(_group_cells(label, members, counted, agreement)))
+        note = _(
+            "Groups of fewer than %(least)s raters are left out, and others whose size would follow from the rest. "
+            "Equal: of the pairs of one of their answers with another rater's to the same unit."
+        )
+        yield Table(
+            f"raters-by-{question.key}",
+            in_language(question.texts, language),
+            columns,
+            rows,
+            [note % {"least": SMALLEST_CELL}],
+        )
+
+
+def _group_cells(
+    label: str, members: set[str], counted: list[Votes], agreement: list[dict[int, RaterAgreement]]
+) -> Iterator[Cell]:
+    numbers = [[n for n, rater in enumerate(votes.raters) if rater in members] for votes in counted]
+    yield label
+    yield len(members)
+    yield sum(int(np.isin(votes.rater, own).sum()) for votes, own in zip(counted, numbers, strict=True))
+    for by_rater, own in zip(agreement, numbers, strict=True):
+        known = [by_rater[n] for n in own if n in by_rater and by_rater[n].equal is not None]
+        pairs = sum(one.pairs for one in known)
+        yield sum((one.equal or 0.0) * one.pairs for one in known) / pairs if pairs else None
 
 
 def _table(votes: Votes) -> Table:

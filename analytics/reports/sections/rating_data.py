@@ -55,9 +55,7 @@ class QuestionRatings:
 
     @cached_property
     def ratings(self) -> Ratings:
-        votes = self.counted
-        units, unit = votes.units, votes.unit
-        return Ratings(units.first[unit], unit, units.prompt[unit], votes.rater, votes.value)
+        return ratings_of(self.counted)
 
     @property
     def question(self) -> MeasuredQuestion:
@@ -88,6 +86,11 @@ class QuestionRatings:
     def key(self, what: str) -> str:
         """Of a table or figure of this question."""
         return f"ratings-{what}-{self.question.key}"
+
+
+def ratings_of(votes: Votes) -> Ratings:
+    units, unit = votes.units, votes.unit
+    return Ratings(units.first[unit], unit, units.prompt[unit], votes.rater, votes.value)
 
 
 def load_ratings(material: ReportData, votes: Votes) -> QuestionRatings:

@@ -11,7 +11,8 @@ from analytics.reports.document import Block, Cell, Column, Figure, Measured, Pa
 from analytics.reports.reasons import MEANS, measured
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
-from analytics.reports.sections.rating_data import QuestionRatings
+from analytics.reports.sections.material import put_back
+from analytics.reports.sections.rating_data import QuestionRatings, ratings_of
 from analytics.statistics.ratings.mean_opinion import (
     MeanOpinionScore,
     SystemPair,
@@ -39,8 +40,16 @@ def by_mean(rated: QuestionRatings) -> list[MeanOpinionScore]:
     return mean_opinion_scores(rated.ratings, level=rated.level)
 
 
-def measured_mean(one: MeanOpinionScore) -> Measured:
-    return measured(one.mean, one.interval, one.uncertainty.reason, MEANS)
+def measured_mean(rated: QuestionRatings, one: MeanOpinionScore) -> Measured:
+    return measured(one.mean, _on_scale(rated, one), one.uncertainty.reason, MEANS)
+
+
+def _on_scale(rated: QuestionRatings, one: MeanOpinionScore) -> tuple[float, float] | None:
+    """An interval that reaches beyond the scale ends with it: no mean lies there."""
+    if one.interval is None or rated.ends is None:
+        return one.interval
+    (low, high), (least, most) = one.interval, rated.ends
+    return max(low, least), min(high, most)
 
 
 def _pairs(rated: QuestionRatings, order: list[int]) -> tuple[list[SystemPair], bool]:
@@ -79,7 +88,7 @@ def _means_table(rated: QuestionRatings, means: list[MeanOpinionScore], marks: d
             one.ratings,
             _outputs(rated, unit if one.system < 0 else unit[system == one.system]),
             *([one.uncertainty.raters] if rated.all_named else []),
-            measured_mean(one),
+            measured_mean(rated, one),
             *([mark] if len(means) > 1 else []),
             one.median,
             one.sd,
@@ -119,6 +128,8 @@ def _notes(
             "question are one cluster."
         )
     yield text % {"level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%"}
+    if any(one.interval != _on_scale(rated, one) for one in means):
+        yield _("Intervals that reach beyond the scale end with it.")
     if rated.all_named and rated.n_named_raters == 1:
         yield _("One rater gave all ratings: the intervals say nothing about what others would have said.")
     if len(means) > 1:
@@ -134,10 +145,7 @@ def _figure(rated: QuestionRatings, means: Sequence[MeanOpinionScore]) -> Figure
 
 
 def _point(rated: QuestionRatings, one: MeanOpinionScore) -> Point:
-    """An interval that reaches beyond the scale is drawn to its end."""
-    low, high = one.interval or (None, None)
-    if rated.ends is not None and low is not None and high is not None:
-        low, high = max(low, rated.ends[0]), min(high, rated.ends[1])
+    low, high = _on_scale(rated, one) or (None, None)
     shown = "–" if one.mean is None else f"{one.mean:.2f}"
     return Point(rated.votes.systems[one.system], one.mean, low, high, shown)
 
@@ -186,6 +194,39 @@ def _pair_notes(rated: QuestionRatings, pairs: Sequence[SystemPair], *, paired: 
         yield text % {"n": left_out}
 
 
+def excluded_blocks(rated: QuestionRatings, means: list[MeanOpinionScore]) -> Iterator[Block]:
+    """Means without excluded ratings, and with those of quality rules, or all, put back."""
+    for back in put_back(rated.votes):
+        others = {one.system: one for one in mean_opinion_scores(ratings_of(back.votes), level=rated.level)}
+        before = {one.system: one for one in means}
+        columns = (
+            Column("system", _("System")),
+            Column("ratings", _("Ratings"), "count"),
+            Column("ratings_with_excluded", _("Ratings with excluded ones"), "count"),
+            Column("mean", _("Mean"), "number", 2),
+            Column("mean_with_excluded", _("Mean with excluded ones"), "number", 2),
+            Column("change", _("Change"), "number", 2),
+        )
+        rows = [
+            _put_back_row(rated, system, before.get(system), others.get(system))
+            for system in [*before, *(one for one in others if one not in before)]
+        ]
+        title = _("Mean ratings %(how)s: %(question)s") % {"how": back.label, **rated.title_params}
+        note = _("%(n)s excluded ratings put back; those that the review keeps out stay out.")
+        notes = [note % {"n": f"{back.n:,}"}, _("Intervals of means as in the table of systems.")]
+        yield Table(rated.key(back.key), title, columns, rows, notes)
+
+
+def _put_back_row(
+    rated: QuestionRatings, system: int, one: MeanOpinionScore | None, other: MeanOpinionScore | None
+) -> list[Cell]:
+    cells: list[Cell] = [None if mean is None else measured_mean(rated, mean) for mean in (one, other)]
+    counts = [0 if mean is None else mean.ratings for mean in (one, other)]
+    before, after = (None if mean is None else mean.mean for mean in (one, other))
+    change = None if before is None or after is None else after - before
+    return [rated.votes.systems[system], *counts, *cells, change]
+
+
 def mushra_blocks(rated: QuestionRatings) -> Iterator[Block]:
     """Medians and interquartile ranges, as Recommendation ITU-R BS.1534 asks, with and without listeners whom
     post-screening marks."""
@@ -225,8 +266,8 @@ def _mushra_table(
     rows: list[list[Cell]] = []
     for one in sorted(everybody, key=lambda one: (-(one.median or 0.0), -(one.mean or 0.0), one.system)):
         name = rated.votes.systems[one.system]
-        cells: list[Cell] = [name, rated.roles.get(name, ""), *_cells(one)]
-        rows.append(cells + (_cells(left.get(one.system)) if left else []))
+        cells: list[Cell] = [name, rated.roles.get(name, ""), *_cells(rated, one)]
+        rows.append(cells + (_cells(rated, left.get(one.system)) if left else []))
     title = _("Medians and interquartile ranges: %(question)s") % rated.title_params
     notes = [
         _("Range: from the first to the third quartile. Quartiles lie between ratings where they have to."),
@@ -247,9 +288,9 @@ def _columns(prefix: str, which: str) -> list[Column]:
     ]
 
 
-def _cells(one: MeanOpinionScore | None) -> list[Cell]:
+def _cells(rated: QuestionRatings, one: MeanOpinionScore | None) -> list[Cell]:
     if one is None or one.quartiles is None:
         nobody = _("Nobody is left.")
         return [0, Measured(None, reason=nobody), None, Measured(None, reason=nobody)]
     low, high = one.quartiles
-    return [one.ratings, Measured(one.median, low, high), high - low, measured_mean(one)]
+    return [one.ratings, Measured(one.median, low, high), high - low, measured_mean(rated, one)]

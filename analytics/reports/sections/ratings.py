@@ -11,7 +11,7 @@ from analytics.reports.document import Block, Cell, Column, Measured, Paragraph,
 from analytics.reports.sections.material import ReportData
 from analytics.reports.sections.rating_data import QuestionRatings, distribution_blocks, load_ratings
 from analytics.reports.sections.rating_severity import normalised_blocks, same_systems, severities_of
-from analytics.reports.sections.rating_systems import by_mean, mushra_blocks, system_blocks
+from analytics.reports.sections.rating_systems import by_mean, excluded_blocks, mushra_blocks, system_blocks
 from analytics.statistics.agreement.patterns import patterns_from_long
 from analytics.statistics.arrays import IntArray
 from analytics.statistics.ratings.contested import (
@@ -213,6 +213,7 @@ def question_blocks(rated: QuestionRatings) -> Iterator[Block]:
         yield from distribution_blocks(rated, order)
         return
     yield from system_blocks(rated, means)
+    yield from excluded_blocks(rated, means)
     yield from mushra_blocks(rated)
     yield from distribution_blocks(rated, order)
     yield from same_systems(rated)

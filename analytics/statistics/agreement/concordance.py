@@ -37,3 +37,11 @@ def concordances(
         if w is not None:
             results.append((int(one), w))
     return results
+
+
+def mean_rank_distance(ranks: FloatArray) -> float | None:
+    """(1 - Spearman's rho) / 2, averaged over the pairs of the m rankings: 0 where all are alike, 1 where two are each
+    other's reverse. It follows from W, since the mean rho of all pairs is (m W - 1) / (m - 1) (Kendall & Babington
+    Smith 1939)."""
+    w, m = kendall_w(ranks), len(ranks)
+    return None if w is None else m * (1 - w) / (2 * (m - 1))

@@ -58,3 +58,10 @@ def matched_events(
                 n_matches(one.get(name, ()), other.get(name, ()), tolerance=tolerance) for name in labels
             )
     return MatchedEvents(2 * matched / total if total else None, pairs, both_empty)
+
+
+def mean_event_distance(raters: Sequence[Marks], *, tolerance: float) -> float | None:
+    """1 - F1, averaged over the pairs of raters of one clip, from 0 to 1; None below two raters. Two who marked nothing
+    agree."""
+    pairs = [matched_events([pair], tolerance=tolerance).f1 for pair in combinations(raters, 2)]
+    return sum(0.0 if f1 is None else 1 - f1 for f1 in pairs) / len(pairs) if pairs else None

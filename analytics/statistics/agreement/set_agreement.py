@@ -40,3 +40,9 @@ def set_agreement(units: Sequence[Sequence[Chosen]]) -> SetAgreement:
         return SetAgreement(0, None, None)
     equal = sum(one == other for one, other in pairs) / len(pairs)
     return SetAgreement(len(pairs), equal, sum(masi(*pair) for pair in pairs) / len(pairs))
+
+
+def mean_set_distance(chosen: Sequence[Chosen]) -> float | None:
+    """1 - MASI, averaged over the pairs of raters of one unit, from 0 to 1; None below two raters."""
+    similarity = set_agreement([chosen]).masi
+    return None if similarity is None else 1 - similarity

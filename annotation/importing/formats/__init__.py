@@ -15,13 +15,18 @@ from annotation.importing.formats import (
     potato,
     tool_exports,
 )
-from annotation.importing.formats.table import OPTIONS_OF_KIND, Entries, table_reader
+from annotation.importing.formats.table import (
+    OPTIONS_OF_KIND,
+    EncodedEntries,
+    Entries,
+    table_reader,
+)
 from annotation.importing.records import Note, RowProblem, TaskRecord
 
 # (source, protocol, column map), `how` to read it where the format has reading options.
 Reader = Callable[..., Entries]
-# The same with the ReadPosition to begin at.
-ResumableReader = Callable[..., Entries]
+# The same with the ReadPosition to begin at; with `encoded` where the format has reading options.
+ResumableReader = Callable[..., EncodedEntries]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+from annotation.checks.expected import key_values, with_tolerance
+from annotation.errors import FieldProblem
 from annotation.importing.formats import source_files
 from annotation.importing.formats.source_files import SourceRow
 from annotation.importing.records import AnswerRecord, Audio, CandidateRecord, RowProblem
@@ -258,9 +260,40 @@ FIELDS = (
     "reference_audio",
     "take",
     *ANSWER_FIELDS,
+    "check",
 )
 UNNAMED_SYSTEM = "unnamed"
+EXPECTED_COLUMN = re.compile(r"expected\.([\w-]{1,40})\Z")
+CHECK_KINDS = ("gold", "training")
 STRATUM_COLUMN = re.compile(r"stratum\.(\w{1,40})\Z")
+
+
+def is_field(name: str) -> bool:
+    return name in FIELDS or bool(STRATUM_COLUMN.match(name) or EXPECTED_COLUMN.match(name))
+
+
+def read_keys(
+    cells: Cells, protocol: Protocol, order: list[int]
+) -> tuple[str, tuple[Mapping[str, Any], ...]]:
+    """Whether the row's task is a check, and which answers it expects. Sides of a pair are those of the row's columns;
+    `order` holds the places of the row's candidates by slot."""
+    keys: list[Mapping[str, Any]] = []
+    for name in cells.values:
+        if not (match := EXPECTED_COLUMN.match(name)) or not cells[name]:
+            continue
+        key = key_values(protocol, with_tolerance(match[1], cells[name]), where=name)
+        if isinstance(key, FieldProblem):
+            cells.report(name, key.message.rstrip("."), key.remedy)
+        elif key["choice"] in (FIRST, SECOND) and order[0] != 0:
+            keys.append({**key, "choice": FIRST + SECOND - key["choice"]})
+        else:
+            keys.append(key)
+    kind = cells["check"].strip().lower() or ("gold" if keys else "")
+    if kind and kind not in CHECK_KINDS:
+        cells.report("check", f"{kind!r} is no kind of check", f"Use {' or '.join(CHECK_KINDS)}, or nothing.")
+    elif kind and not keys and not cells.problems:
+        cells.report("check", "expects no answer", "Name it in a column such as expected.QUESTION.")
+    return kind, tuple(keys)
 
 
 def candidate_letters(protocol: Protocol) -> str:
@@ -374,7 +407,7 @@ STRATUM_NAMES = ("split", "category", "genre", "modality", "difficulty", "langua
 
 def suggest_fields(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, str]:
     """A field for each column, "" where none suggests itself. No field is suggested twice."""
-    suggested = {column: column for column in columns if column in FIELDS or STRATUM_COLUMN.match(column)}
+    suggested = {column: column for column in columns if is_field(column)}
     # An id of its own for each row may stand before that of the prompt which several rows share.
     shared = next((column for column in columns if _normalize_name(column) in SHARED_IDS), None)
     if shared is not None and "item_id" not in suggested.values():

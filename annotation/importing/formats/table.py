@@ -23,7 +23,6 @@ from annotation.importing.formats import (
 )
 from annotation.importing.formats.clip_tables import ClipTable, has_clip_per_row
 from annotation.importing.formats.columns import (
-    FIELDS,
     ITEM_TEXTS,
     STRATUM_COLUMN,
     Cells,
@@ -34,11 +33,13 @@ from annotation.importing.formats.columns import (
 from annotation.importing.formats.pairing import Pairing
 from annotation.importing.formats.reading_options import DETECT, ReadingOptions
 from annotation.importing.formats.source_files import ReadPosition
+from annotation.importing.formats.text_rows import MAX_SHAPES, Shape, TextRows, shape_of
 from annotation.importing.records import (
     PARTIAL,
     Audio,
     CandidateRecord,
     DefaultText,
+    EncodedTask,
     ItemRecord,
     JudgmentRecord,
     Note,
@@ -52,6 +53,8 @@ from annotation.protocols import Protocol
 
 RowEntries = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 Entries = Iterator[TaskRecord | RowProblem | Note]
+# Where rows may be encoded at once.
+EncodedEntries = Iterator[TaskRecord | EncodedTask | RowProblem | Note]
 # The rows of each kind of table: a mapping of columns is tried on them, and its page shows the first.
 TABLE_READERS: dict[str, Callable[..., RowEntries]] = {
     "csv": csv_files.csv_rows,
@@ -84,8 +87,8 @@ KINDS_BY_TYPE: dict[type, str] = {
 }
 
 
-def table_reader(kind: str) -> Callable[..., Entries]:
-    """The reader of a kind of table, a key of TABLE_READERS."""
+def table_reader(kind: str) -> Callable[..., Any]:
+    """The reader of a kind of table, a key of TABLE_READERS: of Entries, or with `encoded` of EncodedEntries."""
 
     def read(
         source: Path,
@@ -93,7 +96,8 @@ def table_reader(kind: str) -> Callable[..., Entries]:
         column_map: Mapping[str, str],
         place: ReadPosition | None = None,
         how: ReadingOptions = DETECT,
-    ) -> Entries:
+        encoded: bool = False,
+    ) -> EncodedEntries:
         place = place or ReadPosition()
         folder = folders.source_folder(source)
         resumed = bool(place.offset)
@@ -104,7 +108,7 @@ def table_reader(kind: str) -> Callable[..., Entries]:
         if not is_of_clips and first_place is not place:
             rows = source_rows(kind, source, protocol=protocol, place=place, how=how)
         pairing = how.pairing if is_of_clips else None
-        yield from read_rows(rows, folder, protocol, column_map, place, pairing=pairing)
+        yield from read_rows(rows, folder, protocol, column_map, place, pairing=pairing, encoded=encoded)
         if kind == "huggingface" and (others := folders.unread_configurations(source)):
             yield Note(
                 f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file."
@@ -158,10 +162,14 @@ def read_rows(
     place: ReadPosition | None = None,
     *,
     pairing: Pairing | None = None,
-) -> Iterator[TaskRecord | RowProblem | Note]:
+    encoded: bool = False,
+) -> EncodedEntries:
     """Tasks of rows that are named as the table's fields are, a fragment per row; other formats are read through it as
-    well. With a `pairing`, each row names one clip of the tasks that the protocol asks about."""
+    well. With a `pairing`, each row names one clip of the tasks that the protocol asks about. `encoded`: rows of texts
+    alone become what is staged of them, and no records."""
     place = place or ReadPosition()
+    text_rows = TextRows(protocol, column_map)
+    noted = set[Shape]()
     reader = _Reader(protocol, folder, column_map, place)
     if pairing is not None:
         yield from reader.read_clips(rows, pairing)
@@ -169,8 +177,17 @@ def read_rows(
     for entry in rows:
         if isinstance(entry, RowProblem):
             yield entry
+            continue
+        row, values = entry
+        # What is known of the columns is known from the first row of each shape.
+        if (shape := shape_of(values)) not in noted:
+            reader.note_columns(values)
+            if len(noted) < MAX_SHAPES:
+                noted.add(shape)
+        if encoded and (task := text_rows.encode(row, values, shape)) is not None:
+            yield task
         else:
-            yield from reader.read(*entry)
+            yield from reader.read(row, values)
     for column in sorted(set(column_map) - place.columns.keys()):
         yield RowProblem("", column, "is mapped but not there", "Is its name spelled as in the source?")
 
@@ -185,7 +202,6 @@ class _Reader:
     place: ReadPosition
 
     def read(self, row: str, entry: dict[str, Any]) -> Iterator[TaskRecord | RowProblem]:
-        self._note_columns(entry)
         cells, unknown = self._cells(row, entry)
         yield from unknown
         # All of a row or nothing: what is wrong in it is not the same as empty.
@@ -200,7 +216,7 @@ class _Reader:
                     yield entry
                     continue
                 row, values = entry
-                self._note_columns(values)
+                self.note_columns(values)
                 cells, unknown = self._cells(row, values)
                 yield from unknown
                 if not cells.problems:
@@ -213,7 +229,7 @@ class _Reader:
                 record = self._task(task)
                 yield from task.problems or filter(None, [record])
 
-    def _note_columns(self, entry: Mapping[str, Any]) -> None:
+    def note_columns(self, entry: Mapping[str, Any]) -> None:
         """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""
         known = self.place.columns
         changed = {
@@ -231,7 +247,7 @@ class _Reader:
         cells = Cells(row, values)
         for column, value in entry.items():
             name = self.column_map.get(column, column).strip()
-            if name and name not in FIELDS and not STRATUM_COLUMN.match(name):
+            if name and not columns.is_field(name):
                 if column not in self.place.reported:
                     remedy = (
                         f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
@@ -278,7 +294,9 @@ class _Reader:
         )
         names = [_candidate_name(candidate, self.folder) for candidate in candidates]
         judgments = list(self._judgments(cells, order))
-        return TaskRecord(cells.row, task_name(item.external_id, names), item, candidates, judgments)
+        check, keys = columns.read_keys(cells, self.protocol, order)
+        name = task_name(item.external_id, names)
+        return TaskRecord(cells.row, name, item, candidates, judgments, check, keys)
 
     def _judgments(self, cells: Cells, order: list[int]) -> Iterator[JudgmentRecord]:
         """What this one row says, if anything; rows of one judgment are merged afterwards."""

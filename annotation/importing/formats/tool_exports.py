@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from annotation.importing.formats import columns, source_files, table
 from annotation.importing.formats.columns import (
     ANSWER_FIELDS,
     CANDIDATE_FIELDS,
-    FIELDS,
     LETTERED_FIELDS,
-    STRATUM_COLUMN,
     Cells,
     candidate_letters,
+    is_field,
     option_number,
     read_cell,
 )
@@ -291,7 +290,7 @@ class ToolExport:
         raise NotImplementedError
 
     def read(self, source: Path) -> Iterator[TaskRecord | RowProblem | Note]:
-        yield from table.read_rows(self.rows(source), self.folder, self.protocol, {})
+        yield from cast("table.Entries", table.read_rows(self.rows(source), self.folder, self.protocol, {}))
         yield from self._unmatched_mappings()
         yield from (Note(self.notes[what].format(n=n)) for what, n in sorted(self.left_out.items()))
         for name, question in sorted(self.controls.guessed.items()):
@@ -306,7 +305,7 @@ class ToolExport:
         self.keys |= data.keys()
         written, problems = self._field_values(row, data)
         if isinstance(meta, dict):
-            known = {key: value for key, value in meta.items() if key in FIELDS or STRATUM_COLUMN.match(key)}
+            known = {key: value for key, value in meta.items() if is_field(key)}
             written = known | written
         if written.get("item_id") in (None, ""):
             written["item_id"] = name

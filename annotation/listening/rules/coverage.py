@@ -226,7 +226,7 @@ Interval = tuple[float, float]
 TOLERANCE_S = 0.1
 # One clip sounds at a time, so nobody hears more seconds than pass; the two clocks may differ by this much.
 CLOCK_TOLERANCE_S = 1.0
-_LONGEST_CLIP_S = 86_400
+LONGEST_CLIP_S = 86_400
 _TITLES = {"reference": "The reference clip", "recording": "The recording"}
 
 
@@ -262,6 +262,18 @@ def read_playback_log(telemetry: Mapping[str, Any] | None) -> PlaybackLog:
         )
         switches = 0
     return PlaybackLog(stretches, switches, problems)
+
+
+def simulated_seconds(telemetry: Mapping[str, Any] | None) -> float | None:
+    """How long a simulated rater had the task before them, by their own clock; None where their log does not say."""
+    seconds = (telemetry or {}).get("shown_s")
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or not 0 <= seconds <= LONGEST_CLIP_S
+    ):
+        return None
+    return float(seconds)
 
 
 def unique_seconds(intervals: Iterable[Interval], *, duration: float = math.inf) -> float:
@@ -305,7 +317,7 @@ def _is_interval(interval: Any) -> bool:
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in interval):
         return False
     start, end = interval
-    return bool(-TOLERANCE_S <= start <= end <= _LONGEST_CLIP_S)  # nothing is, beside NaN
+    return bool(-TOLERANCE_S <= start <= end <= LONGEST_CLIP_S)  # nothing is, beside NaN
 
 
 def _impossible_playback(log: PlaybackLog, conditions: Conditions, wall_seconds: float) -> list[FieldProblem]:

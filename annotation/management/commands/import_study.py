@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 
 from annotation.errors import DomainError
 from annotation.importing import import_jobs, uploads
@@ -25,7 +27,6 @@ from annotation.importing.formats.detection import (
 from annotation.importing.formats.dialects import ENCODINGS, SEPARATOR_NAMES, detect_dialect
 from annotation.importing.formats.reading_options import ReadingOptions
 from annotation.importing.options import (
-    DEFAULT_OVERLAP,
     MAX_OVERLAP,
     ImportOptions,
     NewStudy,
@@ -35,8 +36,6 @@ from annotation.importing.options import (
 from annotation.jobs import jobs
 from annotation.models import Job, Study, User
 
-# A worker that runs picks the job up within a second; without one, this process does it itself.
-PATIENCE_SECONDS = 3.0
 READING_OPTIONS = tuple(field.name for field in fields(ReadingOptions))
 COLUMNS = ("row", "field", "problem", "remedy")
 
@@ -60,6 +59,9 @@ class Command(BaseCommand):
             default="",
             metavar="EMAIL",
             help="the account that runs a study that is created; the only admin account, by default",
+        )
+        parser.add_argument(
+            "--workspace", default=None, metavar="ADDRESS", help="the workspace that a study is created in"
         )
         parser.add_argument("--overlap", type=int, help="judgments wanted per task")
         parser.add_argument(
@@ -169,6 +171,8 @@ class Command(BaseCommand):
                 )
             if options["owner"]:
                 raise CommandError(f"{slug} exists already; add people on its People page.")
+            if options["workspace"]:
+                raise CommandError(f"{slug} exists already; move it to a workspace on its settings page.")
             return study, None
         preset = preset or FORMATS[options["format"]].protocol
         if not preset and preview is not None:
@@ -181,8 +185,9 @@ class Command(BaseCommand):
             slug,
             options["title"] or slug,
             preset,
-            options["overlap"] or DEFAULT_OVERLAP,
+            options["overlap"] or 0,
             owner.pk if owner else None,
+            options["workspace"],
         )
         return None, new
 
@@ -197,17 +202,34 @@ class Command(BaseCommand):
         )
 
     def _import(self, study: Study | None, source: Path, rules: dict[str, Any]) -> dict[str, Any]:
+        # Here and now: a worker goes on with it where this process is stopped.
         job = import_jobs.start(study, source, actor=None, **rules)
-        began = time.monotonic()
-        while not job.is_finished:
-            if job.state == Job.State.QUEUED and time.monotonic() - began > PATIENCE_SECONDS:
-                jobs.run(job.pk)  # whoever claims it first does it
-            time.sleep(0.2)
-            job.refresh_from_db()
-            self._show(job.done, job.total, stage=job.stage)
+        with self._shown(job):
+            jobs.run_inline(job)
         if job.state != Job.State.DONE:
             raise jobs.JobFailed(job.message, report=job.report)
         return dict(job.report)
+
+    @contextmanager
+    def _shown(self, job: Job) -> Iterator[None]:
+        """Show a job's progress on a terminal, as its row has it."""
+        ended = Event()
+
+        def show() -> None:
+            while not ended.wait(1.0):
+                row = Job.objects.only("done", "total", "stage").get(pk=job.pk)
+                self._show(row.done, row.total, stage=row.stage)
+            connection.close()
+
+        thread = Thread(target=show, daemon=True)
+        if sys.stderr.isatty():
+            thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if thread.is_alive():
+                thread.join()
 
     def _show(self, done: int, total: int | None = None, *, stage: str = "") -> None:
         if sys.stderr.isatty() and stage:

@@ -35,6 +35,13 @@ def draw_order(n_candidates: int, *, layout: str, balance: int, n_draws: int, se
     return base[turn:] + base[:turn]
 
 
+def swap_sides(presentation: Sequence[int], *, layout: str) -> list[int]:
+    """The order the other way round; of an ABX test, whose X stays what it is, the first two."""
+    if layout == "abx":
+        return [presentation[1], presentation[0], *presentation[2:]]
+    return list(reversed(presentation))
+
+
 def order_balance_step(presentation: Sequence[int]) -> int:
     """What showing this order adds to a task's balance: +1 as listed, −1 swapped, 0 where there is no pair."""
     if len(presentation) != 2:

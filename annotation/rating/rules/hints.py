@@ -4,7 +4,7 @@ to show.
 Raters see no scores unless a study wants it. Where it does, what a model said of a task is kept from a random share of
 those who judge it, so that what showing does to their answers can be told (`analytics.statistics.raters.anchoring`).
 
-A hint is {"scorer": name, "answers": {question key: said}}. Of a preference, `said` is the chance that people prefer
+A hint is {"scorer": name, "answers": {question key: prediction}}. Of a preference, it is the chance that people prefer
 the candidate in slot 0; of a rating, the rating to be expected, or a list of them by slot where each candidate is
 rated. What an assignment keeps of it names the share that was not shown then, too ("withheld"): votes can only be
 compared under one share.
@@ -109,16 +109,16 @@ def hint_as_shown(
 
 
 def _prediction_as_shown(
-    spec: QuestionSpec, said: Any, protocol: Protocol, presentation: Sequence[int]
+    spec: QuestionSpec, predicted: Any, protocol: Protocol, presentation: Sequence[int]
 ) -> dict[str, Any]:
     if spec.kind == "preference":
-        first = said if presentation[0] == 0 else 1 - said
+        first = predicted if presentation[0] == 0 else 1 - predicted
         percent = min(round(100 * max(first, 1 - first)), _SUREST)
         side = candidate_labels(protocol.layout)[0 if first > 0.5 else 1]
         return {"side": None if percent == 50 else side, "percent": percent}
     if spec.per_candidate:
-        return {"values": [_rounded(spec, said[slot]) for slot in presentation]}
-    return {"value": _rounded(spec, said)}
+        return {"values": [_rounded(spec, predicted[slot]) for slot in presentation]}
+    return {"value": _rounded(spec, predicted)}
 
 
 def _rounded(spec: QuestionSpec, value: float | None) -> float | None:

@@ -12,7 +12,7 @@ from transformers import AttentionInterface, Qwen2AudioProcessor, WhisperFeature
 from transformers.utils.logging import disable_progress_bar
 
 from scoring.backbones.audio_lm.model import AudioLanguageModel, Family, Features, Samples
-from scoring.backbones.loading.checkpoints import find_checkpoint
+from scoring.backbones.loading.checkpoints import Checkpoint
 from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of, dtype_of
 from scoring.metrics.contract import ExampleError, SetupError
@@ -261,18 +261,18 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-# ── loading: from a checkpoint's name to a model of one of the families ──
+# ── loading: from a checkpoint to a model of one of the families ──
 
 
-def open_local_model(name: str, *, dtype: str, runtime: Runtime) -> AudioLanguageModel:
+def open_audio_model(checkpoint: Checkpoint, *, dtype: str, runtime: Runtime) -> AudioLanguageModel:
     """Raises SetupError with what is missing and how to mend it."""
     disable_progress_bar()  # type: ignore[no-untyped-call]
-    checkpoint = find_checkpoint(name)
     family = next((family for family in FAMILIES if checkpoint.model_type in family.model_types), None)
     if family is None:
         raise SetupError(
             f"{checkpoint.name} is a model of the kind {checkpoint.model_type or 'unknown'!r}, which does not listen "
-            f"and answer. Use one of: {', '.join(family.title for family in FAMILIES)}."
+            f"and answer. Use one of: {', '.join(family.title for family in FAMILIES)}; or, for texts, a causal "
+            "language model with a chat template."
         )
     device = device_of(runtime.device)
     return AudioLanguageModel(

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from transformers import DynamicCache, WhisperFeatureExtractor
 
 from scoring.backbones.audio_lm.chat import Chat
-from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
+from scoring.backbones.contract import (
+    GREEDY,
+    AnswerTokens,
+    Decoding,
+    GeneratedText,
+    Hearing,
+    YesNoLogProbs,
+)
 from scoring.backbones.loading.adapters import apply_adapter
 from scoring.backbones.loading.checkpoints import Checkpoint
 from scoring.backbones.loading.feature_cache import FeatureCache, SoundFeatures, settings_digest
@@ -276,8 +283,19 @@ class AudioLanguageModel:
 
     @torch.inference_mode()
     def generate(
-        self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
+        self,
+        hearings: Sequence[Hearing],
+        *,
+        system: str,
+        max_new_tokens: int,
+        decoding: Decoding = GREEDY,
     ) -> list[Sequence[GeneratedText] | Exception]:
+        if decoding != GREEDY:
+            raise SetupError(
+                "An audio language model on this machine writes greedily, without samples, log-probabilities of "
+                "ratings or further fields. Leave these options as they are, or serve the model with vLLM and name the "
+                "server."
+            )
         answers: list[dict[int, GeneratedText] | Exception] = []
         questions: list[tuple[dict[int, GeneratedText], int, Prompt, Sequence[torch.Tensor]]] = []
         for prompted in self._prompts(hearings, system=system):

@@ -52,7 +52,7 @@ class CausalText(AnswerEncoder):
         bare: Any = model.get_base_model() if isinstance(model, PeftModel) else model
         config = getattr(bare.config, "text_config", bare.config)
         self.width: int = config.hidden_size
-        self._limit = _context_length(config, tokenizer)
+        self._limit = context_length(config, tokenizer)
         self._known: int = bare.get_input_embeddings().num_embeddings
         # Not registered a second time: a part of `model`, which saves and moves it.
         object.__setattr__(self, "_decoder", bare.get_decoder())
@@ -178,6 +178,6 @@ def unfreeze_all(model: Any) -> None:
         output.requires_grad_(False)
 
 
-def _context_length(config: Any, tokenizer: Any) -> int:
+def context_length(config: Any, tokenizer: Any) -> int:
     """In tokens. A tokenizer that knows of none gives an enormous number."""
     return int(min(getattr(config, "max_position_embeddings", None) or 10**9, tokenizer.model_max_length))

@@ -28,7 +28,16 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
+from scoring.backbones.contract import (
+    GREEDY,
+    AnswerTokens,
+    Decoding,
+    GeneratedText,
+    Hearing,
+    WrittenToken,
+    YesNoLogProbs,
+    label_of,
+)
 from scoring.backbones.loading.sounds import decode
 from scoring.backbones.openai.client import (
     ALLOWED_VARIABLE,
@@ -69,8 +78,9 @@ def chat_messages(sounds: Sequence[str], question: str, *, system: str) -> list[
     return [{"role": "system", "content": system}, *spoken] if system else spoken
 
 
-def parse_generated(answer: Mapping[str, Any]) -> GeneratedText:
-    """The text of an answer, and whether it was cut off. Raises ExampleError `no_answer`."""
+def parse_generated(answer: Mapping[str, Any], *, labels: Sequence[str] = ()) -> GeneratedText:
+    """The text of an answer, and whether it was cut off. Raises ExampleError `no_answer`; with labels also SetupError
+    where the server gives no log-probabilities."""
     text = _choice_part(answer, "message", "content")
     if not isinstance(text, str):
         raise ExampleError("no_answer", "The server's answer holds no text.")
@@ -78,7 +88,40 @@ def parse_generated(answer: Mapping[str, Any]) -> GeneratedText:
     whole = text.encode(errors="replace").decode()
     n_read, n_written = parse_usage(answer.get("usage"))
     cut = _first_choice(answer).get("finish_reason") == "length"
-    return GeneratedText(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written)
+    tokens = parse_label_logprobs(answer, labels) if labels else ()
+    return GeneratedText(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written, tokens=tokens)
+
+
+def parse_label_logprobs(answer: Mapping[str, Any], labels: Sequence[str]) -> list[WrittenToken]:
+    """Of each written token, what the list of its likeliest alternatives says of the labels. Raises SetupError where
+    the server gives no list, ExampleError `no_logprobs` where it is not in the API's form."""
+    positions = _choice_part(answer, "logprobs", "content")
+    if positions is None:
+        raise SetupError(
+            "The server returns no log-probabilities, from which expected ratings follow. Use rating=written, or a "
+            "server that answers `logprobs` and `top_logprobs`, as vLLM does for every model."
+        )
+    try:
+        return [
+            WrittenToken(str(position["token"]), _label_logprobs(position["top_logprobs"] or [], labels))
+            for position in positions
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _odd_logprobs(error) from error
+
+
+def _label_logprobs(entries: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for entry in entries:
+        if label := label_of(str(entry["token"]), labels):
+            found.setdefault(label, []).append(float(entry["logprob"]))
+    return {label: _log_sum(values) for label, values in found.items()}
+
+
+def _odd_logprobs(error: Exception) -> ExampleError:
+    return ExampleError(
+        "no_logprobs", f"The server's log-probabilities are not in the form of the API ({error!r})."
+    )
 
 
 def parse_usage(usage: Any) -> tuple[int, int]:
@@ -108,9 +151,7 @@ def parse_top_logprobs(answer: Mapping[str, Any]) -> dict[str, float]:
         entries = reversed(positions[0].get("top_logprobs") or [])
         listed = {str(entry["token"]): float(entry["logprob"]) for entry in entries}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ExampleError(
-            "no_logprobs", f"The server's log-probabilities are not in the form of the API ({error!r})."
-        ) from error
+        raise _odd_logprobs(error) from error
     if not listed:
         raise SetupError(
             "The server lists no likely tokens beside the one it chose (`top_logprobs`), and both answers are needed."
@@ -235,13 +276,50 @@ class OpenAIServer:
         return self._each(hearings, one)
 
     def generate(
-        self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
+        self,
+        hearings: Sequence[Hearing],
+        *,
+        system: str,
+        max_new_tokens: int,
+        decoding: Decoding = GREEDY,
     ) -> list[Sequence[GeneratedText] | Exception]:
-        def one(sounds: Sequence[str], question: str) -> GeneratedText:
+        def one(sounds: Sequence[str], question: str) -> list[GeneratedText]:
             messages = chat_messages(sounds, question, system=system)
-            return parse_generated(self._chat(messages, max_tokens=max_new_tokens))
+            return self._samples(messages, max_tokens=max_new_tokens, decoding=decoding)
 
-        return self._each(hearings, one)
+        return [
+            one if isinstance(one, Exception) else [text for texts in one for text in texts]
+            for one in self._each(hearings, one)
+        ]
+
+    def _samples(
+        self, messages: list[dict[str, Any]], *, max_tokens: int, decoding: Decoding
+    ) -> list[GeneratedText]:
+        """One request per sample, each with a seed of its own: not every server knows `n`, and none says what a seed
+        means for several texts of one request."""
+        settings: dict[str, Any] = {"max_tokens": max_tokens}
+        if decoding.temperature:
+            settings |= {"temperature": decoding.temperature, "top_p": decoding.top_p}
+        if decoding.labels:
+            settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+        texts = []
+        for sample in range(decoding.samples):
+            drawn = {"seed": decoding.seed + sample} if decoding.temperature else {}
+            try:
+                answer = self._chat(messages, **settings | drawn | dict(decoding.extra))
+            except ExampleError as error:
+                if (
+                    decoding.labels
+                    and error.fault.code == "server_refused"
+                    and "logprob" in error.fault.message
+                ):
+                    raise SetupError(
+                        f"{error.fault.message} The log-probabilities of {TOP_LOGPROBS} tokens are needed for expected "
+                        "ratings. Use rating=written, or a server that gives them, as vLLM does."
+                    ) from error
+                raise
+            texts.append(parse_generated(answer, labels=decoding.labels))
+        return texts
 
     def _yes_no(self, messages: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNoLogProbs:
         chosen = {"logprob_token_ids": tokens.ids} if tokens.ids else {}

@@ -90,7 +90,13 @@ class Command(BaseCommand):
         metric = options["scorer"]
         target = options["output"] or source.with_name(f"{source.stem}.{metric}.csv")
         try:
-            reads = registry.entry(metric).reads
+            entry = registry.entry(metric)
+            if not entry.hears:
+                raise CommandError(
+                    f"{metric} reads questions and reference answers, which a file to score does not have. Import the "
+                    "answers into a study and score that."
+                )
+            reads = entry.reads
             chosen = registry.validate_options(metric, parse_scorer_options(options))
             # What is wrong with the files is said before a model is loaded.
             read_rows(source, reads=reads)

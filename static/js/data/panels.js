@@ -9,6 +9,8 @@ export default function start(bar) {
       for (const other of panels) if (other !== panel) other.open = false;
       place(panel);
     });
+    // One that stands open when the page comes, to show what is wrong, toggles nothing.
+    if (panel.open) place(panel);
     panel.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !panel.open) return;
       panel.open = false;

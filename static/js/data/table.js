@@ -1,6 +1,6 @@
 /**
  * Table of a study's data: the clips of its rows (clips.js), and keys: j and k go down and up, Space plays the row, x
- * selects it, Enter opens its page.
+ * selects it, Enter opens its page. A press with Shift selects all rows since the last one that was pressed.
  */
 import { listenForKeys } from "../keys/shortcuts.js";
 import { stepTo } from "../page/steps.js";
@@ -33,6 +33,17 @@ export default function start(table) {
     return true;
   }
 
+  let lastBox = null;
+  table.addEventListener("click", (event) => {
+    const box = event.target.closest("tbody input[type=checkbox]");
+    if (!box) return;
+    if (event.shiftKey && lastBox) {
+      const boxes = rows.map((row) => row.querySelector("input[type=checkbox]"));
+      const [first, last] = [boxes.indexOf(lastBox), boxes.indexOf(box)].sort((a, b) => a - b);
+      for (const between of boxes.slice(first, last + 1)) between.checked = box.checked;
+    }
+    lastBox = box;
+  });
   // The row that has the focus, or was pressed, is the one at hand.
   table.addEventListener("focusin", ({ target }) => {
     const row = target.closest("tbody tr[data-row]");

@@ -6,6 +6,7 @@
  *   {kind: "redirected"}                      an access page or a proxy in between wants a sign-in
  *   {kind: "failed", detail}                  transient error: retry
  *   {kind: "unreachable", detail}             no response: retry
+ * A refusal has `nextStep` where its rater owes something first: {key, page}, the step and where it is done.
  * `retryAfter` is the Retry-After of the response in seconds, where it has one.
  */
 import { fill, translate } from "../page/texts.js";
@@ -83,7 +84,8 @@ export function outcomeOf(status, body) {
   const code = body?.title ?? "";
   if (status === 401 || (status === 403 && SIGNED_OUT.includes(code))) return { kind: "signed_out", code, detail };
   if (status === 408 || status === 429 || status >= 500 || !code) return failed;
-  return { kind: "refused", status, code, detail, errors: body.errors ?? [] };
+  const refused = { kind: "refused", status, code, detail, errors: body.errors ?? [] };
+  return body.next_step ? { ...refused, nextStep: body.next_step } : refused;
 }
 
 /** Seconds of a Retry-After header, which has a number or a date; null without a valid one. */

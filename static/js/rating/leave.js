@@ -37,14 +37,18 @@ export function createLeave({ api, queue, screen, language, home, onSkipped }) {
     goHome();
   }
 
-  function goHome() {
+  const goHome = () => goTo(home);
+
+  /** Leave for another page of the study, without the browser asking: unsent answers stay in it. */
+  function goTo(address) {
     isLeaving = true;
-    globalThis.location.assign(home);
+    globalThis.location.assign(address);
   }
 
   return {
     skip,
     stop,
+    goTo,
     get isLeaving() {
       return isLeaving;
     },

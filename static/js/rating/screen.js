@@ -39,15 +39,25 @@ export function createScreen(root) {
       for (const button of root.querySelectorAll('[data-action="undo"]')) button.hidden = !isShown;
     },
 
-    /** A notice by the submit button; `actions` are {text, href} or {text, onclick}. */
-    notice(text, { look = "", actions = [] } = {}) {
+    /** Whether the task is one of the training: which of how many it is, and nothing skips it. */
+    showTraining(place) {
+      root.classList.toggle("training", Boolean(place));
+      part("training").hidden = !place;
+      if (!place) return;
+      part("training-place").textContent = translate("Training task {number} of {tasks}.", place);
+      part("skip").hidden = true;
+      this.showProgress({ done: place.number - 1, tasks: place.tasks });
+    },
+
+    /** A notice by the submit button, with `details` below its text; `actions` are {text, href} or {text, onclick}. */
+    notice(text, { look = "", actions = [], details = [] } = {}) {
       const buttons = actions.map(({ text: label, href, onclick }) =>
         href
           ? h("a", { class: "button", href, target: "_blank" }, label)
           : h("button", { class: "button", type: "button", onclick }, label),
       );
       notice.className = `notice ${look}`;
-      notice.replaceChildren(h("p", {}, text), ...(buttons.length ? [h("div", { class: "row" }, buttons)] : []));
+      notice.replaceChildren(h("p", {}, text), ...details, ...(buttons.length ? [h("div", { class: "row" }, buttons)] : []));
       notice.hidden = false;
       return notice;
     },

@@ -2,6 +2,7 @@
 import { refusalText, retryText } from "../delivery/api.js";
 import { fill, translate } from "../page/texts.js";
 import { placeOf, problemsOf, toAnswers } from "./answers.js";
+import { feedbackNotice } from "./training_feedback.js";
 
 // Refusals after which nothing can be changed about the task: the server has closed it to this rater.
 const CLOSED = [
@@ -10,10 +11,10 @@ const CLOSED = [
 ];
 
 /**
- * `gates`: each may refuse a task; `gate(task)` gives null, or {text, focus} with the reason. `onDone({stored, surplus})`
+ * `gates`: each may refuse a task; `gate(task)` gives null, or {text, focus} with the reason. `onDone({stored})`
  * follows when the server has stored the vote, or when the rater leaves a closed task.
  */
-export function createSubmission({ outbox, sender, screen, urls, study, gates = [], onDone }) {
+export function createSubmission({ outbox, sender, screen, urls, study, language, gates = [], onDone }) {
   let sendingId = null; // the id of the vote on its way
   const form = screen.part("form");
 
@@ -52,8 +53,8 @@ export function createSubmission({ outbox, sender, screen, urls, study, gates = 
   function settle(outcome, entry, task) {
     if (outcome.kind === "cancelled") return edit();
     if (outcome.kind === "refused") return showRefusal(outcome, entry, task);
-    if (!outcome.body?.surplus) return onDone({ stored: true, surplus: false });
-    closeTask(translate("Saved as an extra answer: others had completed this task meanwhile."), task, { stored: true, surplus: true });
+    if (!outcome.body?.feedback) return onDone({ stored: true });
+    closeTask(null, task, { stored: true }, feedbackNotice(outcome.body.feedback, { definition: task.definition, language }));
   }
 
   function edit() {
@@ -83,8 +84,8 @@ export function createSubmission({ outbox, sender, screen, urls, study, gates = 
     task.view.form.showProblems(onPage);
   }
 
-  /** The task is closed, and `text` has to be read before the next one. */
-  function closeTask(text, task, result = { stored: false, surplus: false }) {
+  /** The task is closed, and a notice has to be read before the next one: `text`, or the `feedback` of the training. */
+  function closeTask(text, task, result = { stored: false }, feedback = null) {
     task.isClosed = true;
     task.view.player.pause();
     lock(true);
@@ -92,7 +93,8 @@ export function createSubmission({ outbox, sender, screen, urls, study, gates = 
       lock(false);
       onDone(result);
     };
-    const notice = screen.notice(text, { look: "warning", actions: [{ text: translate("Go on to the next task"), onclick: goOn }] });
+    const { look, goOn: goOnText, details } = feedback ?? { look: "warning", goOn: translate("Go on to the next task"), details: [] };
+    const notice = screen.notice(feedback?.text ?? text, { look, details, actions: [{ text: goOnText, onclick: goOn }] });
     notice.querySelector("button").focus();
   }
 

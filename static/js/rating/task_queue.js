@@ -1,6 +1,6 @@
 /**
  * Task queue: prefetches the next two tasks while the rater works on the current one; the server leases all three to this
- * page, which is as many as it allows.
+ * page, which is as many as it allows. At work each vote brings the task after those two.
  */
 const PREFETCH_TASKS = 2;
 const MIN_REMAINING_MS = 30_000; // a task whose lease is about to expire is not started
@@ -37,14 +37,20 @@ export function createTaskQueue(api, { leaseMs, now = Date.now, onPrefetched = (
     return { kind: "ok", definition: definitions.get(number) };
   }
 
+  /** Whether the response of a lease request brought a task that was not here yet. */
+  function hold(assignment, leasedAt) {
+    if (!assignment || leasedIds().includes(assignment.id)) return false;
+    prefetched.push({ assignment, leasedAt });
+    onPrefetched(assignment);
+    return true;
+  }
+
   async function fetchAhead() {
     while (currentId && !isStopped && prefetched.length < PREFETCH_TASKS) {
       const leasedAt = now();
       const outcome = await api.next(leasedIds());
       const assignment = outcome.kind === "ok" ? outcome.body.assignment : null;
-      if (!assignment || leasedIds().includes(assignment.id)) return;
-      prefetched.push({ assignment, leasedAt });
-      onPrefetched(assignment);
+      if (!hold(assignment, leasedAt)) return;
       await protocol(assignment.protocol_version);
     }
   }
@@ -76,6 +82,21 @@ export function createTaskQueue(api, { leaseMs, now = Date.now, onPrefetched = (
       return prefetching;
     },
 
+    /**
+     * Send a vote. That on the current task leases another one with the same request; sent again, it brings the same
+     * one. Its outcome is the receipt alone.
+     */
+    async submit(id, judgment) {
+      if (id !== currentId || isStopped) return api.submit(id, judgment);
+      const leasedAt = now();
+      const holding = leasedIds().filter((held) => held !== id);
+      const outcome = await api.submit(id, { ...judgment, next: { holding } });
+      if (outcome.kind !== "ok" || !outcome.body?.next) return outcome;
+      const { next, ...receipt } = outcome.body;
+      if (receipt.client_id === judgment.client_id) hold(next.assignment, leasedAt);
+      return { ...outcome, body: receipt };
+    },
+
     /** The assignments leased to this page. */
     leasedIds,
 
@@ -100,7 +121,7 @@ export function createTaskQueue(api, { leaseMs, now = Date.now, onPrefetched = (
 
 /**
  * The API for a preview: it names the tasks seen so far, since the server stores nothing of a preview, and leaves the
- * server's progress out, since the page counts for itself.
+ * server's progress out, since the page counts for itself. Its votes bring no task.
  */
 export function previewApi(api) {
   const seenIds = new Set();
@@ -113,18 +134,29 @@ export function previewApi(api) {
       if (assignment) seenIds.add(assignment.id);
       return { ...outcome, body: { assignment } };
     },
+    submit: (id, { next, ...judgment }) => api.submit(id, judgment),
   };
 }
 
 /** Progress of the rater: the server's count, and the votes acknowledged since. */
 export function createProgress(numbers, show) {
+  let counted = null; // the server's numbers with the vote that was acknowledged last
   show(numbers);
   return {
     numbers,
     increment() {
-      numbers.done += 1;
+      Object.assign(numbers, counted ?? { done: numbers.done + 1 });
+      counted = null;
       show(numbers);
     },
+    /** `submit`, whose response may bring the numbers that `increment` shows. */
+    countedBy:
+      (submit) =>
+      async (...parameters) => {
+        const outcome = await submit(...parameters);
+        counted = outcome.body?.next?.progress ?? null;
+        return outcome;
+      },
     /** `fetchNext`, with the progress that its response brings shown; not while a vote is on its way (`isCounting()`). */
     updatedBy:
       (fetchNext, isCounting) =>

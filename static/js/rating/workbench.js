@@ -32,18 +32,20 @@ export default function workbench(root) {
   const keys = createKeyMap(globalThis.localStorage);
   const clipCache = createClipCache({ api });
   const sound = { engine: createEngine(), clipCache };
-  const progress = createProgress(data.progress, screen.showProgress);
+  const showProgress = (numbers) => root.classList.contains("training") || screen.showProgress(numbers);
+  const progress = createProgress(data.progress, showProgress);
   const next = progress.updatedBy(api.next, () => submission.isBusy);
   const leaseMs = 60_000 * data.lease_minutes;
-  const queue = createTaskQueue({ ...api, next }, { leaseMs, onPrefetched: clipCache.prefetch, onDropped: clipCache.evict });
+  const countedApi = { ...api, next, submit: progress.countedBy(api.submit) };
+  const queue = createTaskQueue(countedApi, { leaseMs, onPrefetched: clipCache.prefetch, onDropped: clipCache.evict });
   const breaks = createBreaks({ screen, language, isPlaying: () => currentTask.task?.view.player.playing });
   const logFields = () => ({ session_s: Math.round(breaks.seconds) });
   const currentTask = createCurrentTask({ drafts, screen, sound, language, logFields, onChange: screen.clearNotice, onTask: show });
   // A preview's answers must never be among the unsent votes of this browser.
   const outboxOptions = data.preview ? { account: `${account}:preview`, entryStore: memoryStore() } : { account };
-  const delivery = createDelivery({ api, ...outboxOptions, screen, language, onWaiting, onSettledElsewhere });
+  const delivery = createDelivery({ api: { ...api, submit: queue.submit }, ...outboxOptions, screen, language, onWaiting, onSettledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
-  const submission = createSubmission({ ...delivery, screen, urls, study, gates, onDone: finish });
+  const submission = createSubmission({ ...delivery, screen, urls, study, language, gates, onDone: finish });
   const leave = createLeave({ api, queue, screen, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
   let retry = delivery.sender.sendNow;
   let requestedId = null; // the answer that an expert returned, opened from the list of returned answers
@@ -54,10 +56,12 @@ export default function workbench(root) {
   async function advance() {
     currentTask.clear();
     screen.show("loading");
+    screen.showTraining(null);
     const outcome = await queue.take();
     if (outcome.kind !== "ok") return halt(outcome);
     const { assignment, definition } = outcome;
     screen.showUndo(history.before() !== null);
+    if (!assignment && urls.finish) return globalThis.location.assign(urls.finish); // a batch of a panel is done
     if (!assignment) {
       screen.announce(translate("There is nothing more to judge for now."));
       return screen.showEnd(progress.numbers);
@@ -73,15 +77,17 @@ export default function workbench(root) {
     screen.clearNotice();
     screen.show("working");
     screen.showRevision(task.isRevision);
+    screen.showTraining(task.assignment.training);
     screen.showUndo(history.before(task.isRevision ? task.assignment.id : null) !== null);
     const heading = task.isRevision ? translate("You are changing your answer.") : translate("Next task. {progress}", { progress: translate("{done} of {tasks} done", progress.numbers) });
     screen.announce([heading, task.hold.sentence].join(" "));
     globalThis.scrollTo(0, 0);
-    task.view.focus();
+    // In the frame beside the editor, whoever types in the editor keeps the focus there.
+    if (globalThis.self === globalThis.top || document.hasFocus()) task.view.focus();
   }
 
   /** The task is done: stored, skipped, or closed by the server. */
-  function finish({ stored, surplus = false }) {
+  function finish({ stored }) {
     const { task } = currentTask;
     drafts.remove(task.draftKey);
     if (task.isRevision) {
@@ -89,7 +95,7 @@ export default function workbench(root) {
       if (stored) screen.notice(translate("Your change is saved. Here is the task you were at."), { look: "success" });
       return;
     }
-    if (stored && !surplus) {
+    if (stored && !task.assignment.training) {
       progress.increment();
       history.add(task.assignment.id, task.assignment.listening.change_minutes);
     }
@@ -101,19 +107,24 @@ export default function workbench(root) {
     if (outcome.kind !== "ok") return;
     drafts.remove(entry.kind === "revision" ? `${entry.assignmentId}:change` : entry.assignmentId);
     queue.drop(entry.assignmentId);
-    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) progress.increment();
+    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.feedback) progress.increment();
     const { task } = currentTask;
     const isShown = task?.assignment.id === entry.assignmentId && !task.isRevision && !task.isClosed;
     if (isShown && !submission.isBusy) submission.closeTask(translate("You have just answered this task in another window. That answer stands."), task);
   }
 
   function onWaiting(outcome, seconds) {
-    if (submission.isSending) submission.showWaiting(outcome, seconds);
+    if (urls.finish && outcome.kind === "signed_out") leave.goTo(urls.sign_in); // another device took the session over
+    else if (submission.isSending) submission.showWaiting(outcome, seconds);
     else if (!currentTask.task) halt({ ...outcome, text: retryText(outcome, seconds) });
   }
 
   function halt(outcome) {
+    if (outcome.nextStep) return globalThis.location.assign(outcome.nextStep.page);
     if (outcome.code === "checks_due") return globalThis.location.assign(urls.checks);
+    // A panel's participant has no account to sign in with, and hears elsewhere how to finish.
+    if (urls.finish && outcome.kind === "signed_out") return globalThis.location.assign(urls.sign_in);
+    if (urls.finish && ["study_not_running", "rater_paused", "rater_withdrawn"].includes(outcome.code)) return globalThis.location.assign(urls.finish);
     const text = outcome.text ?? haltText(outcome);
     screen.showHalt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
   }
@@ -142,7 +153,7 @@ export default function workbench(root) {
   const page = {
     submit,
     undo: revisions.openPrevious,
-    skip: () => currentTask.task.isRevision || leave.skip(currentTask.task),
+    skip: () => currentTask.task.isRevision || currentTask.task.assignment.training || leave.skip(currentTask.task),
     showKeys: () => keyDialog.show(),
     spectrograms: createSpectrogramSwitch(screen.part("spectrograms")),
     focusSubmit: () => screen.part("submit").focus(),

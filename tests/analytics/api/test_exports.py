@@ -98,6 +98,7 @@ class TestFetching:
         assert archive.testzip() is None
         assert archive.namelist() == [
             "here-jsonl/cases.jsonl", "here-jsonl/checks.jsonl", "here-jsonl/corrections.jsonl",
+            "here-jsonl/hidden_checks.jsonl",
             "here-jsonl/items.jsonl", "here-jsonl/judgments.jsonl", "here-jsonl/manifest.json",
             "here-jsonl/skips.jsonl",
         ]  # fmt: skip

@@ -10,6 +10,7 @@ from analytics.browse import changes, summaries
 from analytics.browse.changes import Change, change_rows
 from analytics.browse.facts import study_facts
 from analytics.browse.query import Query, Selection
+from analytics.models import ItemSummary
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs
 from annotation.models import AuditEvent, GoldKey, Item, Job, ReviewCase, Task
@@ -56,6 +57,15 @@ def test_items_go_to_review_with_the_task_that_was_chosen(study, actor, tasks):
     assert case.reasons.get().evidence == {"comment": "Is it a dog?"}
     assert count(study, "items", "flagged=yes") == 1
     assert change(study, actor, "tasks", [tasks["dog"].pk], action="review").changed == 0
+
+
+def test_answers_to_a_check_are_in_no_figure_of_its_item(study, tasks):
+    check = rating_task(study, "gold", overlap=3)
+    Task.objects.filter(pk=check.pk).update(kind=Task.Kind.GOLD, item_version=tasks["bell"].item_version)
+    votes(check, [1, 5, 5])
+    summaries.refresh(study.pk)
+    item = ItemSummary.objects.get(pk=tasks["bell"].item_version.item_id)
+    assert (item.n_tasks, item.n_judgments, item.n_wanted, item.mean, item.disagreement) == (2, 2, 3, 4, 0)
 
 
 def test_a_withdrawn_item_leaves_with_its_tasks_and_comes_back(study, actor, tasks):

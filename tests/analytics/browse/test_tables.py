@@ -16,9 +16,10 @@ from analytics.models import SummarySweep, TaskSummary
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Item, Judgment, Task
 from annotation.raters import withdrawal
+from annotation.studies import protocols
 from scoring.models import Score, Scorer, ScoringRun
 from tests.analytics.votes import exclude, vote, votes
-from tests.factories import StudyFactory, rater, rating_task
+from tests.factories import StudyFactory, comparison_task, rater, rating_task
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +132,19 @@ def test_judgments_of_a_rater_and_those_that_are_excluded(study, data):
     assert names(study, "tasks", "disagreement.min=0") == ["bell"]
 
 
+def test_codes_of_older_protocol_versions_are_found(study, data):
+    protocol = protocols.add_protocol_version(study, preset="cmi-pref", actor=None)
+    assert "R" not in [code.key for code in protocols.load_protocol(protocol.pk).spec.codes]
+    assert names(study, "judgments", "code=R") == ["dog"]
+
+
+def test_judgments_are_found_by_the_system_that_they_prefer(study):
+    protocols.add_protocol_version(study, preset="cmi-pref", actor=None)
+    vote(comparison_task(study, "tune"), question="alignment", choice=2)
+    assert names(study, "judgments", "chosen=alignment:system-2") == ["tune"]
+    assert names(study, "judgments", "chosen=alignment:system-1") == []
+
+
 def test_a_row_says_why_raters_skipped(study, data):
     (row,) = rows(study, "tasks", "skips.min=1&columns=name,skip_reasons,skip_comments")
     assert row.values["skip_reasons"] == {"silent": 1}
@@ -175,17 +189,32 @@ def test_pages_lead_to_the_end_and_back(study):
 
 
 def test_a_page_is_right_whichever_way_it_is_found(study, data, monkeypatch):
-    """In the order, by the planner's way from there on, and by stretches of the order alone."""
-    monkeypatch.setattr(browse, "FIRST_STRETCH", 1)
-    assert names(study, "tasks", "skips.min=1") == ["cat"]
-    assert names(study, "judgments", "system=system-2") == ["dog", "dog"]
-    monkeypatch.setattr(browse, "MAX_COST", 0.0)
-    assert names(study, "tasks", "skips.min=1") == ["cat"]
-    assert names(study, "judgments", "system=system-2") == ["dog", "dog"]
+    """By an index that finds few rows, in the order, by the planner's way from there on, and in the order alone."""
+    exclude(Judgment.objects.filter(task=data["bell"]).first())
+    Task.objects.filter(pk=data["cat"].pk).update(kind=Task.Kind.GOLD)
+    summaries.refresh_tasks(study, [data["bell"].pk, data["cat"].pk])
+    asked = [("items", one) for one, _ in OF_TASKS_AND_ITEMS if "state" not in one]
+    asked += [("tasks", one) for one, _ in OF_TASKS_AND_ITEMS]
+    asked += [("judgments", one) for one, _ in OF_JUDGMENTS]
+    asked += [
+        ("tasks", "kind=gold&skips.min=1"),
+        ("items", "kind=gold&kind=trap"),
+        ("tasks", "excluded.min=1"),
+    ]
+    asked += [
+        ("judgments", "status=excluded"),
+        ("judgments", "status=excluded&commented=no&at.from=2020-01-01"),
+    ]
+    found = {each: names(study, *each) for each in asked}
+    assert found["tasks", "kind=gold&skips.min=1"] == found["items", "kind=gold&kind=trap"] == ["cat"]
+    assert found["tasks", "excluded.min=1"] == found["judgments", "status=excluded"] == ["bell"]
+    for setting, value in (("FIRST_STRETCH", 1), ("CHEAP_COST", 0.0), ("MAX_COST", 0.0)):
+        monkeypatch.setattr(browse, setting, value)
+        assert {each: names(study, *each) for each in asked} == found
     monkeypatch.setattr(browse, "TIME_LIMIT", 0.0)
-    page = selection(study, "tasks", "skips.min=1").page()
+    page = selection(study, "tasks", "judgments.max=0").page()
     assert (page.ids, page.partial) == ((), True)
-    assert selection(study, "tasks", "skips.min=1").page(after=page.after).partial
+    assert selection(study, "tasks", "judgments.max=0").page(after=page.after).partial
 
 
 def test_counts_are_exact_as_far_as_they_are_cheap(study, data, monkeypatch):

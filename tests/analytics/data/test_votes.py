@@ -14,6 +14,7 @@ from analytics.data.votes import (
     COUNTED,
     EXCLUDED,
     EXCLUDED_BY_REVIEW,
+    EXCLUDED_BY_RULE,
     NOBODY,
     in_reproducible_order,
     numbered_by_appearance,
@@ -22,6 +23,7 @@ from analytics.reports.sections.material import ReportSettings
 from analytics.reports.study_report import study_report
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Item, Judgment, Study, Task
+from annotation.raters import actions
 from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale
@@ -119,6 +121,20 @@ def test_excluded_votes_are_there_and_say_by_what(study):
     assert dict(zip(found.value, found.status, strict=True)) == {
         1.0: COUNTED, 2.0: EXCLUDED, 3.0: EXCLUDED_BY_REVIEW,
     }  # fmt: skip
+
+
+def test_votes_that_a_quality_rule_excluded_say_so_and_those_of_a_person_do_not(study):
+    by_rule, by_hand = (factories.rater(study) for _ in range(2))
+    for value, one in enumerate((by_rule, by_hand, factories.rater(study)), start=1):
+        vote(factories.rating_task(study, f"a{value}"), value, rater=one)
+    actions.act(by_rule, "exclude_all", actor=None, reason="checks", rule="checks")
+    action = actions.act(by_hand, "exclude_all", actor=factories.UserFactory(), reason="careless")
+    found = data_votes.load_votes(asked(study))
+    assert dict(zip(found.value, found.status, strict=True)) == {
+        1.0: EXCLUDED_BY_RULE, 2.0: EXCLUDED, 3.0: COUNTED,
+    }  # fmt: skip
+    actions.revert(action, actor=None)
+    assert data_votes.load_votes(asked(study)).status.tolist().count(EXCLUDED) == 0
 
 
 def test_a_repeat_belongs_to_the_unit_it_repeats_and_does_not_count(study):

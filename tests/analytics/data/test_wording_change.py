@@ -9,13 +9,13 @@ import pytest
 from analytics.data.questions import measured_questions
 from analytics.data.votes import load_votes
 from analytics.datasets.judged_tasks import task_records
-from analytics.datasets.records import judgment_records
 from analytics.reports.agreement import study_agreement
 from annotation.models import Study
 from annotation.protocols import definition_of_preset
 from annotation.review.flag_queries import comparable_questions
 from annotation.studies import protocols
 from tests import factories
+from tests.analytics.datasets.exported import exported
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_every_door_to_the_answers_pools_the_versions_and_files_name_the_version
     assert len(load_votes(question).counted().value) == 9
     assert len(comparable_questions(study, lambda _, spec: bool(spec.level))) == 2
     assert sum(len(task["judgments"]) for task in task_records(study)) == 9
-    rows = list(judgment_records(study))
+    rows = list(exported(study, "judgments"))
     assert sorted({(row["protocol_version"]) for row in rows}) == [1, 2]
 
 

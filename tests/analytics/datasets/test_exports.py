@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
-from analytics.datasets import exports
+from analytics.datasets import columnar, exports
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Judgment, Study
 from annotation.models.people import Role
@@ -48,7 +48,7 @@ def study() -> Study:
 @pytest.mark.parametrize("format", FORMATS)
 def test_it_writes_judgments_items_and_a_manifest(study, tmp_path, format):
     exports.write_export(study, format=format, out=tmp_path / "out")
-    names = ["cases", "checks", "corrections", "items", "judgments", "skips"]
+    names = ["cases", "checks", "corrections", "hidden_checks", "items", "judgments", "skips"]
     if format == "parquet":  # as in a release, without tables that have no rows
         names = ["candidates", "items", "judgments", "listening", "raters"]
     assert set(contents(tmp_path / "out")) == {*(f"{name}.{format}" for name in names), "manifest.json"}
@@ -88,7 +88,7 @@ def test_the_manifest_counts_and_hashes_what_was_written(study, tmp_path, format
     assert made["counts"] == {
         "judgments": 5, "answers": 13, "standing": 3, "excluded": 1, "surplus": 1, "by_unnamed_raters": 1,
         "items": 2, "item_versions": 2, "candidates": 4, "raters": 2,
-        "checks": 0, "checks_passed": 0, "by_experts": 0, "item_versions_retracted": 0,
+        "hidden_checks": 0, "checks": 0, "checks_passed": 0, "by_experts": 0, "item_versions_retracted": 0,
         "corrections": 0, "corrections_undone": 0, "cases": 0, "cases_decided": 0, "skips": 0,
     }  # fmt: skip
     assert made["files"] == {
@@ -196,21 +196,24 @@ def test_a_folder_with_something_in_it_or_a_file_is_refused_and_left_alone(study
 
 
 def test_what_fails_half_way_leaves_nothing(study, tmp_path, monkeypatch):
-    def broken(study, **asked):
-        yield from []
+    def broken(*given: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(exports, "item_records", broken)
-    with pytest.raises(OSError, match="No space left"):
-        exports.write_export(study, format="jsonl", out=tmp_path / "out")
+    # While PostgreSQL is still sending: what it sends must not hold up the end of the transaction.
+    monkeypatch.setattr(columnar, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(columnar, "read_block", broken)
+    for format in ("jsonl", "parquet"):
+        with pytest.raises(OSError, match="No space left"):
+            exports.write_export(study, format=format, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_reports_progress(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(exports, "PROGRESS_EVERY", 2)
+    monkeypatch.setattr(columnar, "BLOCK_ROWS", 4)
     heard: list[int] = []
     exports.write_export(study, format="csv", out=tmp_path / "out", on_progress=heard.append)
-    assert heard == [2, 4]
+    # Blocks of whole judgments, with three answers each but for the last.
+    assert heard == [2, 4, 5]
 
 
 def test_skipped_tasks_are_exported_with_reason_and_comment(study, tmp_path):
@@ -222,9 +225,11 @@ def test_skipped_tasks_are_exported_with_reason_and_comment(study, tmp_path):
             closed_at=timezone.now(),
         )  # fmt: skip
     withdrawal.withdraw(gone, mode="removed", actor=None)
-    for format in ("csv", "jsonl"):
+    for format in ("csv", "jsonl", "parquet"):
         made = exports.write_export(study, format=format, out=tmp_path / format)
         assert made["counts"]["skips"] == 1
     line = json.loads((tmp_path / "jsonl" / "skips.jsonl").read_text(encoding="utf-8"))
     assert (line["rater"], line["reason"], line["comment"]) == (rater.pseudonym, "audio", "=silence")
     assert "'=silence" in (tmp_path / "csv" / "skips.csv").read_text(encoding="utf-8")
+    (row,) = pq.read_table(tmp_path / "parquet" / "skips.parquet").to_pylist()
+    assert (row["task"], row["rater"], row["comment"]) == (task.external_id, rater.pseudonym, "=silence")

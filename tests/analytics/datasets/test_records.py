@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
-from analytics.datasets import records
-from analytics.datasets.formats import EXPORT_FORMATS
-from analytics.datasets.records import (
-    case_records,
-    check_records,
-    correction_records,
-    item_records,
-    judgment_records,
-    listening_record,
-)
+from analytics.datasets import columnar
+from analytics.datasets.playback_columns import playback_record
 from analytics.datasets.values import utc_text, without_paths
 from annotation.listening import checks
 from annotation.models import (
@@ -28,6 +19,7 @@ from annotation.models import (
     ItemVersion,
     Judgment,
     Membership,
+    Question,
     Rater,
     Study,
     Task,
@@ -35,6 +27,7 @@ from annotation.models import (
 from annotation.rating import exclusions, judgments, leases, task_selection
 from annotation.studies import protocols
 from tests import factories
+from tests.analytics.datasets.exported import exported, written
 from tests.analytics.protocols import protocol, scale, side
 from tests.analytics.reviewed import Reviewed, next_version, reviewed
 from tests.analytics.votes import exclude, vote
@@ -44,7 +37,7 @@ pytestmark = pytest.mark.django_db
 
 
 def only(study: Study) -> dict:
-    (record,) = judgment_records(study)
+    (record,) = exported(study, "judgments")
     return record
 
 
@@ -172,13 +165,13 @@ def test_an_unnamed_rater_is_empty_and_an_imported_one_is_a_pseudonym():
     imported = Rater.objects.create(study=study, external_id="jane@example.org", origin="imported")
     vote(task, 3)
     vote(task, 3, rater=imported)
-    assert [record["rater"] for record in judgment_records(study)] == ["", imported.pseudonym]
+    assert [record["rater"] for record in exported(study, "judgments")] == ["", imported.pseudonym]
 
 
 def test_marks_tell_which_judgments_count(rated):
     exclude(Judgment.objects.get())
     vote(Task.objects.get(), 2, surplus=True)
-    first, second = judgment_records(rated)
+    first, second = exported(rated, "judgments")
     assert (first["effective"], first["excluded"], first["exclusion_reason"]) == (True, True, "careless")
     assert (second["effective"], second["excluded"], second["surplus"]) == (False, False, True)
 
@@ -208,36 +201,36 @@ def test_times_are_in_utc():
     assert utc_text(datetime(2026, 3, 1, 9, 30, 0, 5, tzinfo=UTC)) == "2026-03-01T09:30:00.000005Z"
 
 
-def test_batches_join_without_gap_or_repeat(monkeypatch):
-    study = factories.StudyFactory(overlap=9)
-    tasks = [factories.rating_task(study, name) for name in "abcde"]
-    votes = [str(vote(tasks[0], value).client_id) for value in (1, 2, 3, 4, 5)]
-    vote(factories.rating_task(factories.StudyFactory(), "other"), 1)
-    monkeypatch.setattr(records, "JUDGMENT_BATCH", 2)
-    monkeypatch.setattr(records, "ITEM_BATCH", 2)
-    assert [record["client_id"] for record in judgment_records(study)] == votes
-    assert [record["item"] for record in item_records(study)] == list("abcde")
+def test_blocks_join_without_gap_or_repeat_and_no_record_is_in_two(monkeypatch):
+    study = factories.StudyFactory(preset="cmi-pref", overlap=9)
+    tasks = [factories.comparison_task(study, name) for name in "abcde"]
+    judgments = [vote(tasks[0], question="alignment", choice=1) for _ in range(5)]
+    for judgment in judgments:
+        question = Question.objects.get(protocol_version=study.protocol_version, key="musicality")
+        Answer.objects.create(judgment=judgment, task=tasks[0], question=question, choice=2)
+    vote(
+        factories.comparison_task(factories.StudyFactory(preset="cmi-pref"), "other"),
+        question="alignment",
+        choice=1,
+    )
+    monkeypatch.setattr(columnar, "BLOCK_ROWS", 3)
+    records = exported(study, "judgments")
+    assert [record["client_id"] for record in records] == [str(one.client_id) for one in judgments]
+    assert {len(record["answers"]) for record in records} == {2}
+    assert [record["item"] for record in exported(study, "items")] == list("abcde")
 
 
-def test_answers_are_read_of_more_judgments_than_a_statement_has_parameters():
-    judgment = vote(factories.rating_task(factories.StudyFactory(), "a"), 3)
-    answers = records.answers_by_judgment(range(judgment.pk, judgment.pk + 70_000))
-    assert [row["value"] for row in answers[judgment.pk]] == [3]
-
-
-def test_a_batch_takes_three_queries_and_one_more_when_something_is_excluded(django_assert_num_queries):
+def test_an_export_takes_as_many_statements_whatever_there_is(django_assert_num_queries):
     study = factories.StudyFactory(overlap=9)
     for name in "abc":
         task = factories.rating_task(study, name)
         for value in (1, 2, 3):
             vote(task, value, rater=factories.rater(study))
-    # The questions, whom trials have marked, the batch with its slots and answers, the batch that is empty, and what
-    # the anonymised said.
-    with django_assert_num_queries(7):
-        assert len(list(judgment_records(study))) == 9
     exclude(Judgment.objects.first())
-    with django_assert_num_queries(8):
-        list(judgment_records(study))
+    with django_assert_num_queries(6):
+        assert len(exported(study, "judgments")) == 9
+    with django_assert_num_queries(2):
+        assert len(exported(study, "items")) == 3
 
 
 # Listening.
@@ -250,49 +243,35 @@ LOG = {
 }
 
 
-def listening(
-    telemetry: Any, *, gains: Any = (-5.0, 0.0), presentation: Any = (1, 0), layout: str = "comparison"
-):
-    return listening_record(telemetry, gains=gains, presentation=presentation, layout=layout)
-
-
 def test_seconds_are_of_unique_coverage_in_the_order_shown():
-    assert listening(LOG) == {
-        "gains_db": [-5.0, 0.0],
-        "heard_s": [6, 0.5],
-        "heard_item_s": {"reference": 3},
-        "switches": 5,
-        "session_s": 1234,
-    }
+    assert playback_record(LOG, names="ab") == {
+        "heard_s": [6, 0.5], "heard_item_s": {"reference": 3}, "switches": 5, "session_s": 1234,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("heard", "shown", "heard_s", "heard_item_s"),
+    ("heard", "names", "heard_s", "heard_item_s"),
     [
-        pytest.param({"b": [[0, 1]]}, {}, [0, 1], {}, id="a clip that was not played was heard for no time"),
+        pytest.param({"b": [[0, 1]]}, "ab", [0, 1], {}, id="a clip that was not played was heard for no time"),
         pytest.param(
-            {"a": [[0, 1]], "x": [[0, 2]]}, {"presentation": (0, 1, 0), "layout": "abx"}, [1, 0, 2], {},
-            id="the third of an ABX test is X",
+            {"a": [[0, 1]], "x": [[0, 2]]}, "abx", [1, 0, 2], {}, id="the third of an ABX test is X",
         ),
-        pytest.param(LOG["heard"], {"presentation": None}, None, None, id="an import does not say the order"),
+        pytest.param(LOG["heard"], "", None, None, id="an import does not say the order"),
     ],
 )  # fmt: skip
-def test_what_was_heard_is_told_by_position(heard, shown, heard_s, heard_item_s):
-    record = listening({"heard": heard}, **shown)
+def test_what_was_heard_is_told_by_position(heard, names, heard_s, heard_item_s):
+    record = playback_record({"heard": heard}, names=names)
     assert (record["heard_s"], record["heard_item_s"]) == (heard_s, heard_item_s)
 
 
-@pytest.mark.parametrize(
-    "telemetry", [None, {}, {"heard": "all"}, {"switches": -1}, {"heard": {"a": [[9, 1]]}}]
-)
-def test_without_a_log_or_with_nonsense_nothing_is_guessed(telemetry):
-    record = listening(telemetry, gains=None)
-    assert set(record.values()) == {None}
+@pytest.mark.parametrize("log", [{}, {"heard": "all"}, {"switches": -1}, {"heard": {"a": [[9, 1]]}}])
+def test_without_a_log_or_with_nonsense_nothing_is_guessed(log):
+    assert set(playback_record(log, names="ab").values()) == {None}
 
 
 @pytest.mark.parametrize("value", [True, "long", -1, None, float("nan"), 10**400, [3]])
 def test_a_session_without_a_length_has_none(value):
-    assert listening({"session_s": value})["session_s"] is None
+    assert playback_record({"session_s": value}, names="ab")["session_s"] is None
 
 
 def test_listening_is_part_of_a_judgments_record():
@@ -301,7 +280,7 @@ def test_listening_is_part_of_a_judgments_record():
     user = factories.member(study)
     _, lease = leases.lease_next(user, study.slug)
     judgments.submit(user, lease.id, comparison(telemetry={"heard": {"a": [[0, 0.5]]}, "switches": 1}))
-    (record,) = judgment_records(study)
+    (record,) = exported(study, "judgments")
     assert (record["gains_db"], record["heard_s"], record["switches"]) == ([0.0, 0.0], [0.5, 0], 1)
 
 
@@ -317,7 +296,7 @@ def test_it_gives_texts_strata_and_the_hashes_of_the_audio(pairs):
     reference = factories.clip("reference", seconds=2.5)
     factories.comparison_task(pairs, "pair", lyrics="la la", reference_clip=reference)
     Item.objects.update(strata={"genre": "rock"})
-    (record,) = item_records(pairs)
+    (record,) = exported(pairs, "items")
     audio = [factories.clip(f"pair-{side}").sha256 for side in (1, 2)]
     assert record == {
         "study": pairs.slug, "item": "pair", "state": "active", "strata": {"genre": "rock"},
@@ -350,7 +329,7 @@ def test_every_version_of_an_item_is_there_and_one_is_current(pairs):
         item=item, number=2, prompt="Corrected", content_sha256="1" * 64
     )
     item.save()
-    assert [(row["version"], row["current"], row["prompt"]) for row in item_records(pairs)] == [
+    assert [(row["version"], row["current"], row["prompt"]) for row in exported(pairs, "items")] == [
         (1, False, "Prompt of pair"), (2, True, "Corrected"),
     ]  # fmt: skip
 
@@ -358,18 +337,11 @@ def test_every_version_of_an_item_is_there_and_one_is_current(pairs):
 def test_what_a_model_wrote_names_no_place_on_this_machine(pairs):
     written = {"rationale": {"identity": {"checkpoint": "/srv/models/qwen", "revision": "abc"}}}
     factories.comparison_task(pairs, "pair", extra={"url": "https://example.org/1", "written": written})
-    (record,) = item_records(pairs)
+    (record,) = exported(pairs, "items")
     assert record["extra"] == {
         "url": "https://example.org/1",
         "written": {"rationale": {"identity": {"checkpoint": "qwen", "revision": "abc"}}},
     }
-
-
-def test_a_batch_of_items_takes_two_queries(pairs, django_assert_num_queries):
-    for name in "abcde":
-        factories.comparison_task(pairs, name)
-    with django_assert_num_queries(3):  # and one that finds the end
-        list(item_records(pairs))
 
 
 # Listening checks.
@@ -396,7 +368,7 @@ def test_every_finished_run_is_there_with_its_result_and_its_time(checked):
     take(user, "antiphase", n_right=4)
     take(user, "antiphase", n_right=5)
     checks.start_check(user, "s", kind="antiphase")  # never finished
-    records = list(check_records(checked))
+    records = list(exported(checked, "checks"))
     assert [(r["check"], r["passed"], r["n_correct"], r["n_trials"]) for r in records] == [
         ("level", True, None, 1),
         ("antiphase", False, 4, 6),
@@ -408,7 +380,7 @@ def test_every_finished_run_is_there_with_its_result_and_its_time(checked):
 
 def test_neither_keys_nor_accounts_are_told(checked):
     take(factories.member(checked, email="ada@example.org"), "antiphase", n_right=6)
-    (record,) = check_records(checked)
+    (record,) = exported(checked, "checks")
     assert set(record) == {
         "study", "rater", "check", "passed", "n_correct", "n_trials", "started_at", "finished_at"
     }  # fmt: skip
@@ -416,13 +388,14 @@ def test_neither_keys_nor_accounts_are_told(checked):
 
 def test_another_studys_checks_stay_there(checked):
     take(factories.member(checked), "level", n_right=1)
-    assert list(check_records(factories.StudyFactory())) == []
+    assert list(exported(factories.StudyFactory(), "checks")) == []
 
 
 def test_csv_has_a_row_for_each(checked):
     take(factories.member(checked), "level", n_right=1)
-    head, row = EXPORT_FORMATS["csv"].lines["checks"](check_records(checked))
-    assert head == "study,rater,check,passed,n_correct,n_trials,started_at,finished_at\r\n"
+    head, row, end = written(checked, "checks.csv").split("\r\n")
+    assert head == "study,rater,check,passed,n_correct,n_trials,started_at,finished_at"
+    assert end == ""
     assert row.split(",")[2:6] == ["level", "true", "", "1"]
 
 
@@ -435,7 +408,7 @@ def world() -> Reviewed:
 
 
 def test_a_correction_tells_what_was_there_what_came_and_who_by_pseudonym(world):
-    first, _, undone = correction_records(world.study)
+    first, _, undone = exported(world.study, "corrections")
     pseudonym = Rater.objects.get(user=world.expert).pseudonym
     case = world.study.review_cases.get(item__external_id="bell")
     assert first == {
@@ -450,13 +423,13 @@ def test_a_correction_tells_what_was_there_what_came_and_who_by_pseudonym(world)
 
 def test_whoever_left_the_study_keeps_a_pseudonym_and_has_no_role(world):
     Membership.objects.all().delete()
-    first = next(correction_records(world.study))
+    first = exported(world.study, "corrections")[0]
     assert first["author"]
     assert first["author_role"] == ""
 
 
 def test_a_case_tells_its_rules_times_blind_judgment_and_returns(world):
-    bell, dog, cat, _ = case_records(world.study)
+    bell, dog, cat, _ = exported(world.study, "cases")
     assert [one["rule"] for one in bell["rules"]] == ["codes", "disagreement"]
     assert (bell["state"], bell["decision"], bell["expert_role"]) == ("resolved", "corrected", "expert")
     assert bell["claimed_at"] == "2026-03-01T09:01:00.000000Z"
@@ -479,7 +452,7 @@ def test_items_come_as_they_were_as_they_are_or_both(world):
         "both": [*first, ("bell", 2), ("cat", 2)],
     }
     for texts, versions in expected.items():
-        records = list(item_records(world.study, texts=texts))
+        records = list(exported(world.study, "items", texts=texts))
         assert [(record["item"], record["version"]) for record in records] == versions
         retracted = [(record["item"], record["version"]) for record in records if record["retracted"]]
         assert retracted == ([("cat", 2)] if texts == "both" else [])
@@ -491,7 +464,7 @@ def test_what_a_model_wrote_before_any_correction_is_part_of_the_original(world)
         next_version(task, rationale="As a model says.")
     originals = {
         record["item"]: (record["version"], record["rationale"])
-        for record in item_records(world.study, texts="original")
+        for record in exported(world.study, "items", texts="original")
     }
     assert originals == {
         "bell": (1, ""), "dog": (2, "As a model says."), "cat": (1, ""), "owl": (1, ""), "hen": (1, ""),
@@ -499,13 +472,13 @@ def test_what_a_model_wrote_before_any_correction_is_part_of_the_original(world)
 
 
 def test_an_answer_that_was_carried_over_names_the_version_it_comes_from(world):
-    bell = next(r for r in item_records(world.study, texts="corrected") if r["item"] == "bell")
+    bell = next(r for r in exported(world.study, "items", texts="corrected") if r["item"] == "bell")
     assert bell["reference"] == "A gong."
     assert [one["carried_from"] for one in bell["candidates"]] == [1]
 
 
 def test_no_record_names_an_account(world):
-    everything = json.dumps([*correction_records(world.study), *case_records(world.study)])
+    everything = json.dumps([*exported(world.study, "corrections"), *exported(world.study, "cases")])
     assert "expert@example.org" not in everything
     assert "Ex Pert" not in everything
 

@@ -17,7 +17,6 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analytics.datasets import diff, release_manifest, releases, table_files
-from analytics.datasets.records import judgment_records
 from analytics.datasets.snapshot import ReleaseOptions, StudySnapshot
 from analytics.datasets.storage import unzip_folder, zip_folder
 from analytics.models import Release
@@ -25,6 +24,7 @@ from annotation.errors import Conflict, InvalidInput
 from annotation.jobs import jobs
 from annotation.models import AuditEvent, Clip, Job, Study
 from tests import factories
+from tests.analytics.datasets.exported import exported
 from tests.analytics.datasets.released import Working, contents, cut_of, release, rows, working
 from tests.annotation.importing.formats import sounds
 from tests.annotation.importing.importing import bring, write
@@ -86,6 +86,23 @@ def test_marks_are_those_of_its_moment(world, tmp_path):
             assert row["excluded"] == standing[row["judgment"]].excluded
 
 
+def test_excluded_judgments_can_be_left_out_with_the_raters_who_have_no_others(world, tmp_path):
+    careless = world.rater(world.users[1]).pseudonym
+    world.mark("exclude", world.of(world.users[1]))
+    release(world.study, tmp_path / "marked")
+    made = release(world.study, tmp_path / "without", excluded=False)
+    everything, kept = rows(tmp_path / "marked", "judgments"), rows(tmp_path / "without", "judgments")
+    assert kept == [row for row in everything if not row["excluded"]] != everything
+    assert careless in {row["rater"] for row in rows(tmp_path / "marked", "raters")}
+    assert careless not in {row["rater"] for row in rows(tmp_path / "without", "raters")}
+    assert made["left_out"]["judgments"] == len(kept)
+    assert (
+        "\nThese are not here:\n\n- 2 excluded: careless" in (tmp_path / "without" / "README.md").read_text()
+    )
+    cut = StudySnapshot.from_json(json.loads((tmp_path / "without" / "manifest.json").read_text())["cut"])
+    assert table_files.write_release(cut, world.study, out=tmp_path / "again")["sha256"] == made["sha256"]
+
+
 def test_a_revision_takes_the_place_of_what_stood_only_from_then_on(world, tmp_path):
     before = cut_of(world.study)
     world.go_on()
@@ -120,7 +137,7 @@ def test_of_a_rater_who_was_anonymised_the_answers_stay_and_nothing_that_tells_o
     theirs = [row for row in all_rows if row["exclusion_reason"] == "rater_withdrawn"]
     other_names = [row["judgment"] for row in theirs]
     assert theirs == all_rows[-2:]
-    assert other_names == [one["client_id"] for one in judgment_records(world.study)][-2:]
+    assert other_names == [one["client_id"] for one in exported(world.study, "judgments")][-2:]
     told_before = "".join(str(text) for text in contents(tmp_path / "one").values())
     assert not any(name in told_before for name in names)
     assert sorted(row["value"] for row in theirs) == [2, 4]
@@ -470,7 +487,7 @@ def test_it_says_of_each_answer_what_an_export_says(tmp_path):
     """The two are made by different code."""
     world = working()
     release(world.study, tmp_path / "one")
-    exported = {record["client_id"]: record for record in judgment_records(world.study)}
+    records = {record["client_id"]: record for record in exported(world.study, "judgments")}
     same = (
         "item", "item_version", "task", "task_kind", "systems", "takes", "presentation", "origin", "revision",
         "effective", "excluded", "surplus", "codes", "protocol_version",
@@ -479,9 +496,9 @@ def test_it_says_of_each_answer_what_an_export_says(tmp_path):
         "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "confidence",
     )  # fmt: skip
     said = rows(tmp_path / "one", "judgments")
-    assert {row["judgment"] for row in said} == exported.keys()
+    assert {row["judgment"] for row in said} == records.keys()
     for row in said:
-        record = exported[row["judgment"]]
+        record = records[row["judgment"]]
         names = {"rater": row["rater"] or "", "exclusion_reason": row["exclusion_reason"] or ""}
         assert {name: row[name] for name in same} | names == {name: record[name] for name in (*same, *names)}
         [answer] = record["answers"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from analytics.datasets.records import case_records, correction_records, judgment_records
 from analytics.reports.review_report import review_report
 from analytics.review.item_history import item_history
 from annotation.items import locks, versions
@@ -12,6 +11,7 @@ from annotation.models import Rater, Task
 from annotation.rating import exclusions
 from annotation.review import adjudication
 from tests import factories
+from tests.analytics.datasets.exported import exported
 from tests.annotation.importing.answers import rating
 from tests.annotation.importing.desk import corrections, give, judged, people
 
@@ -46,11 +46,11 @@ def test_a_correction_sets_votes_aside_and_new_ones_stand_beside_the_old_in_the_
         {"tasks": 1, "judgments": 1, "wanted": 1},
     )
     assert review_report(study)["questions"][0]["blind"]["with_raters"] == 1
-    (corrected,), (told,) = correction_records(study), case_records(study)
+    (corrected,), (told,) = exported(study, "corrections"), exported(study, "cases")
     assert (corrected["case"], corrected["version_after"]) == (told["case"], 2)
     given = [
         (one["item"], one["item_version"], one["origin"], one["exclusion_reason"])
-        for one in judgment_records(study)
+        for one in exported(study, "judgments")
     ]
     assert given.count(("a", 1, "rated", "item_corrected")) == 2
     assert given.count(("a", 1, "expert", "")) == given.count(("a", 2, "rated", "")) == 1

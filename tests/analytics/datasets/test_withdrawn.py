@@ -13,7 +13,6 @@ from django.utils import timezone
 from analytics.data import counted_judgments, votes
 from analytics.data.questions import measured_questions
 from analytics.datasets import diff, exports, judged_tasks, table_files, training_sets
-from analytics.datasets.records import case_records, check_records, correction_records, judgment_records
 from analytics.datasets.release_manifest import parquet_path
 from analytics.datasets.releases import withdrawal_certificate
 from analytics.review.case_votes import votes_on_version
@@ -22,6 +21,7 @@ from annotation.errors import Conflict
 from annotation.models import Answer, CaseEvent, Job, Return
 from annotation.review import adjudication
 from tests import factories
+from tests.analytics.datasets.exported import exported
 from tests.analytics.datasets.released import Working, cut_of, release, rows, working
 from tests.annotation.importing.desk import corrections, judged
 
@@ -43,9 +43,9 @@ def world() -> Working:
     return world
 
 
-def exported(world: Working) -> str:
-    readers = (judgment_records, case_records, check_records, correction_records, judged_tasks.task_records)
-    return "".join(json.dumps(record) for read in readers for record in read(world.study))
+def everything(world: Working) -> str:
+    tables = [exported(world.study, name) for name in ("judgments", "cases", "checks", "corrections")]
+    return json.dumps([tables, list(judged_tasks.task_records(world.study))])
 
 
 def test_no_reader_of_votes_has_them(world):
@@ -53,13 +53,13 @@ def test_no_reader_of_votes_has_them(world):
     gone = world.rater(world.users[0])
     n_votes = len(votes.load_votes(question).status)
     n_told = sum(one.n for one in counted_judgments.judgment_fates(world.study))
-    assert gone.pseudonym in exported(world)
+    assert gone.pseudonym in everything(world)
     world.withdraw(world.users[0])
     assert len(votes.load_votes(question).status) == n_votes - 2
     assert sum(one.n for one in counted_judgments.judgment_fates(world.study)) == n_told - 2
     assert not Answer.objects.filter(judgment__rater=gone, counted=True).exists()
-    assert gone.pseudonym not in exported(world)
-    assert '"reply": "No."' not in exported(world)
+    assert gone.pseudonym not in everything(world)
+    assert '"reply": "No."' not in everything(world)
 
 
 @pytest.mark.parametrize("mode", ["removed", "anonymised"])
@@ -92,15 +92,15 @@ def test_no_list_and_no_page_names_them_or_what_they_said(world, client, mode):
 def test_an_export_has_the_answers_of_the_anonymised_without_them(world):
     names = {str(judgment.client_id) for judgment in world.of(world.users[0])}
     world.withdraw(world.users[0], "anonymised")
-    records = list(judgment_records(world.study))
+    records = list(exported(world.study, "judgments"))
     theirs = [record for record in records if not record["rater"]]
     assert theirs == records[-2:] == sorted(theirs, key=lambda record: record["client_id"])
-    assert not any(name in exported(world) for name in names)
+    assert not any(name in everything(world) for name in names)
     assert sorted(answer["value"] for record in theirs for answer in record["answers"]) == [2, 4]
     assert {(record["rater"], record["submitted_at"], record["excluded"]) for record in theirs} == {
         ("", None, True)
     }
-    assert world.rater(world.users[0]).pseudonym not in exported(world)
+    assert world.rater(world.users[0]).pseudonym not in everything(world)
 
 
 @pytest.mark.parametrize("archives", [exports.EXPORT_ARCHIVES, training_sets.TRAINING_SET_ARCHIVES])
@@ -211,10 +211,10 @@ def test_the_next_release_has_the_corrected_text_without_their_words_and_times(e
 @pytest.mark.parametrize("mode", ["removed", "anonymised"])
 def test_the_next_export_has_neither(expert_world, mode):
     expert_world.withdraw(expert_world.expert, mode)
-    author = [(one["comment"], one["corrected_at"]) for one in correction_records(expert_world.study)]
+    author = [(one["comment"], one["corrected_at"]) for one in exported(expert_world.study, "corrections")]
     assert author[:2] == [("", None)] * 2
     assert (author[2][0], author[2][1] is None) == (f"{WORDS} 4", False)
-    told = list(case_records(expert_world.study))
+    told = list(exported(expert_world.study, "cases"))
     assert [(one["comment"], one["claimed_at"], one["decided_at"]) for one in told[:3]] == [
         ("", None, None)
     ] * 3
@@ -233,5 +233,5 @@ def test_a_case_that_a_colleague_took_over_keeps_the_colleagues_times(expert_wor
     expert_world.withdraw(expert_world.expert)
     release(expert_world.study, tmp_path / "after")
     assert rows(tmp_path / "after", "cases")[-1]["claimed_at"] is not None
-    [told] = [one for one in case_records(expert_world.study) if one["case"] == case.pk]
+    [told] = [one for one in exported(expert_world.study, "cases") if one["case"] == case.pk]
     assert told["claimed_at"] is not None

@@ -8,7 +8,6 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.data.questions import measured_questions
 from analytics.overview import figures
 from analytics.overview.course import Course, course_from_json, course_json
 from annotation.models import Assignment, Judgment, Rater, Study
@@ -22,7 +21,7 @@ RATED = Judgment.Origin.RATED
 
 
 def course_of(study: Study) -> Course:
-    found = course_from_json({"course": course_json(study, measured_questions(study))})
+    found = course_from_json({"course": course_json(study)})
     assert found is not None
     return found
 
@@ -52,7 +51,7 @@ def test_the_items_with_the_widest_split_come_first():
     ]  # fmt: skip
 
 
-def test_split_preferences_are_disputed_by_the_share_outside_the_majority():
+def test_split_preferences_are_disputed_by_the_share_of_pairs_that_differ():
     study = StudyFactory(slug="s", preset="cmi-pref")
     task = comparison_task(study, "tune")
     for choice in (1, 1, 2):

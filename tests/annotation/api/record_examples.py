@@ -45,6 +45,8 @@ REPLACED = (
     (re.compile(r"\bconcord_[\w-]{6}\b"), "concord_xxxxxx"),
     (re.compile(r"\bwhsec_[\w+/=-]+"), "whsec_" + "x" * 32),
     (re.compile(r"^(?=.*[A-Z\d])[\w-]{32}$"), "x" * 32),
+    (re.compile(r"/take-part/[\w-]+"), "/take-part/xxxxxxxxxxxx"),
+    (re.compile(r"(?<=walk=)[\w:-]+"), "x" * 32),
     (re.compile(r"/join/[\w-]+"), "/join/" + "x" * 32),
     (re.compile(r"http://testserver/"), "https://concord.example/"),
     (re.compile(r"\bPerson \d+"), "Kim Example"),

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.management.commands import import_study
 from annotation.models import Membership, Study, Task
 from tests import factories
 from tests.annotation.importing.formats import sounds
@@ -18,12 +17,6 @@ pytestmark = pytest.mark.django_db
 
 GOOD = "item_id,question_text,reference,system,answer\ni1,Q?,R,s1,Yes\n"
 BAD = GOOD + "i2,Q?,R,,Yes\n,Q?,R,s1,Yes\n"
-
-
-@pytest.fixture(autouse=True)
-def no_worker(monkeypatch):
-    """Nobody takes the job: the command does it itself, at once."""
-    monkeypatch.setattr(import_study, "PATIENCE_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -241,7 +241,7 @@ def test_a_file_half_written_by_a_killed_worker_is_replaced(tmp_path, settings):
         ("", {}, "is a folder"),
         ("x.csv", {"column_map": {"a": "b"}}, "cannot be read as"),
         ("x.csv", {"new_study": options.NewStudy("a b", "A", "orca")}, "address cannot be used"),
-        ("x.csv", {"new_study": options.NewStudy("a", "A", "orca", 0)}, "1 to 1000"),
+        ("x.csv", {"new_study": options.NewStudy("a", "A", "orca", 1001)}, "1 to 1000"),
         ("x.csv", {"new_study": options.NewStudy("a", "A", "nothing")}, "not a protocol"),
         ("x.csv", {"new_study": options.NewStudy("taken", "A", "orca")}, "exists already"),
     ],

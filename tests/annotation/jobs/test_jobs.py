@@ -177,7 +177,9 @@ def test_what_opens_models_waits_for_a_models_worker(monkeypatch):
     monkeypatch.setattr(jobs, "GPU_KINDS", {"work"})
     sent = []
     monkeypatch.setattr(
-        jobs.current_app, "send_task", lambda name, args, **options: sent.append((name, args, options))
+        jobs.task_messages,
+        "send_task",
+        lambda name, *args, **options: sent.append((name, list(args), options)),
     )
     job = make()
     assert sent == [("annotation.tasks.run_job", [str(job.pk)], {"queue": "gpu", "expires": 60})]
@@ -197,5 +199,5 @@ def test_a_worker_that_is_to_end_puts_down_what_can_go_on_elsewhere_and_finishes
 
 @pytest.mark.parametrize(("status", "stopping"), [(None, False), (False, False), (0, True), (1, True)])
 def test_a_worker_that_was_asked_to_end_knows_it(monkeypatch, status, stopping):
-    monkeypatch.setattr(heartbeat.state, "should_stop", status)
+    monkeypatch.setattr("celery.worker.state.should_stop", status)
     assert heartbeat.is_stopping() is stopping

@@ -120,7 +120,7 @@ def test_a_vote_from_before_two_raises_needs_neither(pairs):
     user, assignment = lease(pairs)
     for seconds in (15.0, 20.0):
         coverage.set_listening_rules(pairs, actor=None, short_seconds=seconds)
-    judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH))
+    assert not judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH)).surplus
 
 
 def test_lowered_minimums_hold_for_every_task(pairs):

@@ -112,6 +112,8 @@ def test_what_may_be_there_twice_is_not_refused(world):
             payload_sha256=b"",
             origin=Judgment.Origin.IMPORTED,
         )
+    assert ReviewCase.objects.filter(study=world.study).count() >= 3
+    assert Judgment.objects.filter(study=world.study, rater=None, task=world.task).count() == 2
 
 
 @pytest.mark.parametrize(

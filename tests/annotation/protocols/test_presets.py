@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from annotation.protocols import Text, definition_of_preset, preset, preset_keys
+from annotation.protocols import Text, definition_of_preset, preset, preset_keys, preset_overlap
 
 EVERY = pytest.mark.parametrize("key", preset_keys())
 
@@ -129,6 +129,11 @@ def test_points_that_a_paper_explains_are_explained():
     points = preset("relate").questions[0].points
     assert [point.value for point in points if str(point.label)] == [0, 2, 5, 8, 10]
     assert all(str(point.meaning) for point in preset("pam").questions[0].points)
+
+
+def test_a_preset_brings_the_judgments_per_task_of_its_source():
+    assert (preset_overlap("aqeval"), preset_overlap("orca"), preset_overlap("")) == (5, 3, 3)
+    assert "study" not in definition_of_preset("aqeval")
 
 
 def test_aqeval_is_answered_after_hearing_the_recording():

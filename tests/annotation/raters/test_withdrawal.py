@@ -119,6 +119,14 @@ def test_nobody_brings_them_back(study, user):
     assert Rater.objects.get(user=user).state == "withdrawn"
 
 
+def test_a_page_that_was_open_before_writes_no_other_state_over_the_wish(study, user):
+    as_seen_before = Rater.objects.get(user=user)
+    withdraw(study, user)
+    with pytest.raises(Conflict):
+        members.set_rater_state(as_seen_before, "excluded", actor=factories.UserFactory(), reason="late")
+    assert Rater.objects.get(user=user).state == Rater.State.WITHDRAWN
+
+
 def test_the_work_cannot_be_cancelled_and_is_done_once(study, user):
     rate(study, user)
     _, job = withdrawal.withdraw(Rater.objects.get(user=user), mode="removed", actor=None)

@@ -11,6 +11,8 @@ from annotation.models import (
     AuditEvent,
     Candidate,
     CaseEvent,
+    Consent,
+    ConsentVersion,
     Correction,
     Exclusion,
     ItemVersion,
@@ -41,6 +43,8 @@ FROZEN = {
     CaseEvent: "kind",
     RaterWithdrawal: "note",
     Release: "sha256",
+    ConsentVersion: "reconsent",
+    Consent: "language",
 }
 MARKS = [(Judgment, "effective"), (Judgment, "excluded"), (Answer, "counted"), (ItemVersion, "retracted")]
 EACH = pytest.mark.parametrize("model", FROZEN, ids=[model.__name__ for model in FROZEN])
@@ -60,6 +64,8 @@ def world() -> World:
         study=world.study, version_before=version, version_after=version, field="prompt", reason="x",
         author=world.admin,
     )  # fmt: skip
+    consent = ConsentVersion.objects.create(study=world.study, number=1, texts={"en": "x"})
+    Consent.objects.create(rater=Rater.objects.first(), version=consent, accepted=True, language="en")
     Release.objects.create(study=world.study, number=1, manifest={}, sha256="0" * 64)
     return world
 

@@ -6,11 +6,16 @@ rater can ask for is searched for all of them.
 
 from __future__ import annotations
 
+import json
+import re
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.models import (
     Assignment,
@@ -27,10 +32,11 @@ from annotation.models import (
     TaskCandidate,
 )
 from annotation.rating import judgments, leases
+from annotation.rating.rules.ordering import START_OF_LIST
 from scoring.models import Score, Scorer
 from tests import factories
 from tests.annotation.conftest import Api
-from tests.annotation.importing.answers import comparison
+from tests.annotation.importing.answers import comparison, rating
 from tests.annotation.world import World, link, store
 
 pytestmark = pytest.mark.django_db
@@ -53,12 +59,13 @@ NUMBERED = (
 
 @pytest.fixture
 def _telling_ids() -> None:
-    """Ids that no clock, size or count could look like."""
+    """Ids that no clock, size or count could look like. Never back: a world that is kept may have the same ones."""
     with connection.cursor() as cursor:
         for n, model in enumerate(NUMBERED):
-            table = model._meta.db_table
             cursor.execute(
-                "SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [table, 571_000_003 + n * 10**6]
+                "SELECT setval(name, greatest(%s, pg_sequence_last_value(name)))"
+                " FROM CAST(pg_get_serial_sequence(%s, 'id') AS regclass) AS name",
+                [571_000_003 + n * 10**6, model._meta.db_table],
             )
 
 
@@ -81,7 +88,7 @@ def study(_telling_ids: None) -> Study:
         store(slot.candidate.clip)
         scorer, _ = Scorer.objects.get_or_create(key="scorer-ibex", digest="ibex")
         Score.objects.create(scorer=scorer, candidate=slot.candidate, value=0.73912 + slot.slot)
-    GoldKey.objects.create(task=task, question_key="alignment", choice=1, explanation="goldfinch")
+    GoldKey.objects.create(task=task, question_key="alignment", choice=1, explanation={"en": "goldfinch"})
     other = factories.member(study, name="Ocelot")
     _, lease = leases.lease_next(other, "blind")
     answers = [*comparison().answers[:2], {"question": "evidence", "text": "pangolin"}]
@@ -230,10 +237,114 @@ def test_a_clip_carries_no_digest_of_its_sound(api, study):
 
 
 def test_a_refused_answer_does_not_say_what_was_expected(api, world: World):
-    GoldKey.objects.create(task=world.open.task, question_key="alignment", choice=2, explanation="goldfinch")
+    GoldKey.objects.create(
+        task=world.open.task, question_key="alignment", choice=2, explanation={"en": "goldfinch"}
+    )
     path = f"assignments/{world.open.pk}/judgment/"
     bodies = []
     for choice in ("A", "B"):
         answers = [{"question": "alignment", "choice": choice, "confidence": 9}]
         bodies.append(api(world.annotator).post(path, {"client_id": "x", "answers": answers}).content)
     assert bodies[0] == bodies[1]
+
+
+# ── Hidden checks ────────────────────────────────────────────────────────────
+
+
+def shape(value: Any) -> Any:
+    """What is there, without what it says: keys in their order, types, and addresses without ids and signatures."""
+    if isinstance(value, dict):
+        return [(key, shape(part)) for key, part in value.items()]
+    if isinstance(value, list):
+        return [shape(part) for part in value]
+    if isinstance(value, str) and value.startswith("/"):
+        return re.sub(r"[0-9a-f-]{36}|\?.*", "…", value)
+    return type(value).__name__
+
+
+def with_checks() -> Study:
+    """Six pairs, and a check of each kind among them, all with sounds."""
+    often = {
+        "gold": 0.12,
+        "trap": 0.12,
+        "identical": 0.12,
+        "repeat": 0.12,
+        "least_between": 0,
+        "repeat_after": 1,
+    }
+    rules = {**factories.NOTHING_TO_HEAR, "injection": often}
+    study = factories.StudyFactory(preset="cmi-pref", slug="blind", overlap=9, rules=rules)
+    tasks = [factories.comparison_task(study, f"ext-narwhal-{n}") for n in range(9)]
+    for task in tasks:
+        for slot in task.slots.select_related("candidate__clip"):
+            store(slot.candidate.clip)
+    for task, kind in zip(tasks, (Task.Kind.GOLD, Task.Kind.TRAP, Task.Kind.IDENTICAL), strict=False):
+        Task.objects.filter(pk=task.pk).update(kind=kind)
+        GoldKey.objects.create(task=task, question_key="alignment", choice=1, explanation={"en": "goldfinch"})
+    same = tasks[2].slots.get(slot=0).candidate
+    TaskCandidate.objects.filter(task=tasks[2]).update(candidate=same)
+    Study.objects.filter(pk=study.pk).update(n_tasks=6)
+    return study
+
+
+def test_checks_look_like_regular_tasks_in_everything_that_a_rater_gets(api):
+    """Shape, order and number of fields, addresses, headers, sizes, and the statements that each request runs."""
+    study = with_checks()
+    looks: dict[int, set[str]] = {}
+    statements: dict[int, set[tuple[int, int]]] = {}
+    while set(looks) != {1, 3, 4, 5, 6}:
+        user = factories.member(study)
+        me, n_done = api(user), 0
+        while True:
+            Rater.objects.filter(user=user).update(cursor=START_OF_LIST)
+            with CaptureQueriesContext(connection) as asking:
+                response = me.post("studies/blind/next/")
+            body = response.json()
+            assert body["progress"] == {"done": n_done, "tasks": 11}
+            if body["assignment"] is None:
+                break
+            clips = [part["clip"] for part in body["assignment"]["candidates"]]
+            sounds = [me.get(clip["url"]) for clip in clips]
+            assert len({sound["Content-Length"] for sound in sounds}) == 1
+            sizes = [
+                (len(clip["parts"]), sorted(sound.headers)) for clip, sound in zip(clips, sounds, strict=True)
+            ]
+            address = f"assignments/{body['assignment']['id']}"
+            again = me.get(f"{address}/").json()
+            vote = {"client_id": str(uuid.uuid4()), "answers": list(comparison().answers)}
+            with CaptureQueriesContext(connection) as voting:
+                stored = me.post(f"{address}/judgment/", vote)
+            own = me.get(f"{address}/judgment/").json()
+            looked = [shape(body), shape(again), sizes, stored.status_code, shape(stored.json()), shape(own)]
+            looked += [sorted(response.headers), [clip["peaks"] for clip in clips]]
+            n_done += 1
+            kind = Assignment.objects.select_related("task").get(pk=body["assignment"]["id"]).task.kind
+            looks.setdefault(kind, set()).add(json.dumps(looked))
+            statements.setdefault(kind, set()).add((len(asking), len(voting)))
+            assert not [word for word in ("gold", "trap", "identical", "repeat") if word in text_of(response)]
+    assert len(set.union(*looks.values())) == 1
+    assert len({min(counts) for counts in statements.values()}) == 1
+
+
+def test_late_answers_to_a_full_task_and_to_a_check_look_alike(api):
+    """Their receipts, the progress after them, and whether they may be changed."""
+    study = factories.StudyFactory(slug="blind", overlap=1)
+    full, gold = factories.rating_task(study, "full"), factories.rating_task(study, "gold")
+    Task.objects.filter(pk=gold.pk).update(kind=Task.Kind.GOLD)
+    GoldKey.objects.create(task=gold, question_key="correctness", value=4, tolerance=1)
+    user = factories.member(study)
+    me, now, looks = api(user), timezone.now(), []
+    for task in (full, gold):
+        late = Assignment.objects.create(
+            task=task, rater=Rater.objects.get(user=user), protocol_version=study.protocol_version,
+            presentation=[0], leased_at=now, expires_at=now, state=Assignment.State.EXPIRED,
+        )  # fmt: skip
+        Task.objects.filter(pk=full.pk).update(n_judgments=1)
+        vote = {"client_id": str(uuid.uuid4()), "answers": list(rating(4).answers)}
+        address = f"assignments/{late.pk}"
+        requests = [me.post(f"{address}/judgment/", vote), me.post(f"{address}/judgment/", vote)]
+        requests += [me.post(f"{address}/revisions/", vote | {"client_id": str(uuid.uuid4())})]
+        requests += [me.get(f"{address}/judgment/")]
+        looks.append([(response.status_code, shape(response.json())) for response in requests])
+        assert me.post("studies/blind/next/").json()["progress"]["done"] == len(looks)
+    assert looks[0] == looks[1]

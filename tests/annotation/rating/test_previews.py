@@ -76,7 +76,7 @@ def test_an_answer_is_checked_as_a_raters_and_nothing_is_kept(api, world, next_p
     refused = api(world.researcher).post(f"{path}judgment/", {**body, "answers": []})
     assert refused.status_code == 400
     stored = api(world.researcher).post(f"{path}judgment/", body)
-    assert (stored.status_code, stored.json()) == (200, {"client_id": body["client_id"], "surplus": False})
+    assert (stored.status_code, stored.json()) == (200, {"client_id": body["client_id"]})
     assert api(world.researcher).get(f"{path}judgment/").status_code == 409
     for way in ("heartbeat", "give-back"):
         assert api(world.researcher).post(f"{path}{way}/", {}).status_code in (200, 204)

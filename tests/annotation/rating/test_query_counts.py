@@ -9,10 +9,22 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.overview import scorers
-from annotation.models import Correction, Item, ItemVersion, Judgment, Membership, Rater
+from annotation.checks.settings import set_injection
+from annotation.models import (
+    Assignment,
+    Correction,
+    Item,
+    ItemVersion,
+    Judgment,
+    Membership,
+    Rater,
+    Study,
+    Task,
+)
 from annotation.rating import exclusions, judgments, leases
 from annotation.rating.rules.ordering import START_OF_LIST
 from tests import factories
+from tests.annotation.checks.test_drawing import make_pool
 from tests.annotation.importing.answers import comparison, rating
 from tests.annotation.importing.reviewing import vote
 from tests.annotation.world import make_world
@@ -26,7 +38,7 @@ def work(api):
 
     def make(preset: str):
         study = factories.StudyFactory(slug="s", preset=preset)
-        for n in range(4):
+        for n in range(9):
             (factories.comparison_task if preset == "cmi-pref" else factories.rating_task)(study, f"task-{n}")
         me = api(factories.member(study))
         answer(me, me.post("studies/s/next/").json(), preset)
@@ -36,22 +48,41 @@ def work(api):
     return make
 
 
-def answer(me, body, preset: str):
+def answer(me, body, preset: str, **fields):
     made = comparison() if preset == "cmi-pref" else rating(4)
-    content = {"client_id": str(uuid.uuid4()), "answers": list(made.answers)}
+    content = {"client_id": str(uuid.uuid4()), "answers": list(made.answers), **fields}
     return me.post(f"assignments/{body['assignment']['id']}/judgment/", content)
 
 
 @pytest.mark.parametrize(
-    ("preset", "next_task", "submit"),
-    [("orca", 7, 3), ("cmi-pref", 8, 4)],  # two of the first are the transaction; clips are one more in both
+    ("preset", "next_task", "turn"),
+    [
+        ("orca", 7, 2),
+        ("cmi-pref", 8, 4),
+    ],  # two of the first are the transaction; clips are one more on each side
 )
-def test_the_hot_calls_ask_this_often(work, django_assert_num_queries, preset, next_task, submit):
+def test_the_hot_calls_ask_this_often(work, django_assert_num_queries, preset, next_task, turn):
     me = work(preset)
     with django_assert_num_queries(next_task):
         body = me.post("studies/s/next/").json()
-    with django_assert_num_queries(submit):
-        assert answer(me, body, preset).status_code == 201
+    with django_assert_num_queries(turn):
+        assert answer(me, body, preset, next={}).json()["next"]["assignment"]
+
+
+def test_a_hidden_check_and_a_regular_task_take_as_many_statements(work):
+    """With what a check or the draw of one costs: nobody can tell one by the time that a response takes."""
+    me = work("orca")
+    study = Study.objects.get()
+    make_pool(study, Task.Kind.GOLD, 4)  # an empty one costs a statement more, for a regular task
+    set_injection(study, actor=None, gold=0.5, least_between=0)
+    body, counts = me.post("studies/s/next/").json(), set()
+    for _ in range(5):
+        with CaptureQueriesContext(connection) as queries:
+            body = answer(me, body, "orca", next={}).json()["next"]
+        counts.add(len(queries))
+    kinds = Assignment.objects.values_list("task__kind", flat=True)
+    assert {Task.Kind.GOLD, Task.Kind.REGULAR} <= set(kinds)
+    assert counts == {3}
 
 
 def test_a_rater_at_the_end_of_the_queue_asks_once_more_and_one_who_fetches_again_less(

@@ -57,12 +57,49 @@ def test_a_rater_works_to_the_end_of_the_queue(rater):
     assert (end.status_code, end.json()) == (200, {"assignment": None, "progress": {"done": 3, "tasks": 3}})
 
 
+def test_a_vote_leases_the_next_task_with_the_same_request(rater):
+    """To the end of the queue in one request per vote; a replay brings the lease that the first one made."""
+    shown = [take(rater)]
+    for done in (1, 2, 3):
+        path, body = f"assignments/{shown[-1]['id']}/judgment/", judgment(next={})
+        first, second = rater.post(path, body), rater.post(path, body)
+        assert (first.status_code, second.status_code) == (201, 200)
+        assert first.json() == second.json()
+        assert first.json()["next"]["progress"] == {"done": done, "tasks": 3}
+        shown.append(first.json()["next"]["assignment"])
+    assert shown.pop() is None
+    assert len({assignment["id"] for assignment in shown}) == 3
+    assert set(shown[1]) == {"id", "protocol_version", "expires_at", "content", "candidates", "listening"}
+
+
+def test_a_vote_that_names_what_it_holds_gets_another_task(rater):
+    first, second = take(rater), take(rater, [take(rater)["id"]])
+    body = judgment(next={"holding": [second["id"]]})
+    third = rater.post(f"assignments/{first['id']}/judgment/", body).json()["next"]["assignment"]
+    assert len({first["id"], second["id"], third["id"]}) == 3
+    held = Assignment.objects.filter(state=Assignment.State.OPEN)
+    assert set(held) == {Assignment.objects.get(pk=each["id"]) for each in (second, third)}
+
+
+def test_a_vote_is_stored_where_no_next_task_is_to_be_had(rater, study):
+    """The request for one says why."""
+    first, second = take(rater), take(rater, [take(rater)["id"]])
+    Study.objects.update(state=Study.State.PAUSED)
+    response = rater.post(f"assignments/{first['id']}/judgment/", judgment(next={"holding": [second["id"]]}))
+    assert (response.status_code, set(response.json())) == (201, {"client_id"})
+    assert rater.post("studies/s/next/").json()["title"] == "study_not_running"
+    Study.objects.update(state=Study.State.RUNNING)
+    body = judgment(next={"holding": ["x"]})
+    response = rater.post(f"assignments/{second['id']}/judgment/", body)
+    assert response.json()["errors"] == [{"field": "next.holding[0]", "message": "Must be a valid UUID."}]
+
+
 def test_a_replay_gets_the_first_result_and_a_second_answer_is_a_conflict(rater):
     path = f"assignments/{take(rater)['id']}/judgment/"
     body = judgment()
     first, second = rater.post(path, body), rater.post(path, body)
     assert (first.status_code, second.status_code) == (201, 200)
-    assert first.json() == second.json() == {"client_id": body["client_id"], "surplus": False}
+    assert first.json() == second.json() == {"client_id": body["client_id"]}
     response = rater.post(path, judgment())
     assert (response.status_code, response.json()["title"]) == (409, "already_submitted")
     assert Judgment.objects.count() == 1
@@ -107,7 +144,7 @@ def test_a_task_given_back_is_free_again_and_a_vote_that_waited_meanwhile_is_tak
     assert rater.post(f"assignments/{assignment['id']}/give-back/").status_code == 204
     assert not Task.objects.filter(n_leases__gt=0).exists()
     response = rater.post(f"assignments/{assignment['id']}/judgment/", judgment())
-    assert (response.status_code, response.json()["surplus"]) == (201, False)
+    assert response.status_code == 201
 
 
 def test_the_protocol_is_what_the_study_asks_and_an_earlier_one_can_be_asked_for(rater, study):

@@ -185,14 +185,20 @@ def test_a_vote_that_is_out_stays_as_it_is_and_its_rater_is_not_told_why(orca, w
     assert refusal(user, lease) == "not_changeable"
 
 
-def test_a_surplus_vote_stays_as_it_is(orca):
+def test_a_surplus_vote_is_changed_like_any_other_and_stays_surplus(orca):
     user = factories.member(orca)
     _, lease = leases.lease_next(user, orca.slug)
     leases.release([lease.id], state=Assignment.State.EXPIRED)
     for _ in range(2):
         vote(orca)
     assert judgments.submit(user, lease.id, rating(4)).surplus
-    assert refusal(user, lease) == "not_changeable"
+    revisions.revise(user, lease.id, rating(2))
+    revisions.revise(user, lease.id, rating(5))
+    own = Judgment.objects.filter(rater__user=user).order_by("revision")
+    assert [(row.revision, row.effective, row.surplus) for row in own] == [
+        (n, False, True) for n in (1, 2, 3)
+    ]
+    assert (Task.objects.get().n_judgments, Answer.objects.filter(counted=True).count()) == (2, 2)
 
 
 def test_what_was_not_answered_cannot_be_changed(orca):

@@ -44,7 +44,7 @@ def test_a_change_is_stored_and_shown_from_then_on(me, world):
     sent = body(codes=[], comment="", telemetry={"v": 1, "switches": 3})
     first, again = me.post(revisions, sent), me.post(revisions, sent)
     assert (first.status_code, again.status_code) == (201, 200)
-    assert first.json() == again.json() == {"client_id": sent["client_id"], "surplus": False}
+    assert first.json() == again.json() == {"client_id": sent["client_id"]}
     shown = me.get(judgment).json()
     assert (shown["answers"], shown["telemetry"]) == (sent["answers"], sent["telemetry"])
     assert Judgment.objects.filter(assignment=world.submitted, effective=True).get().revision == 2

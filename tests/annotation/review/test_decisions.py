@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation import hooks
-from annotation.importing.records import ItemRecord, content_sha256
+from annotation.importing.records import content_digest
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -127,8 +127,7 @@ class TestCorrecting:
         assert (item.current_version, version.number, version.created_by) == (version, 2, expert)
         stored = {"question": "What rings?", "reference": "A bell.", "transcript": "ding\ndong"}
         assert {name: getattr(version, name) for name in stored} == stored
-        record = ItemRecord("a", stored)
-        assert version.content_sha256 == content_sha256(record, {})
+        assert version.content_sha256 == content_digest(stored, reference_audio=None, audio=None)
         rows = Correction.objects.order_by("pk").values_list("field", "before", "after", "reason", "origin")
         assert list(rows) == [
             ("question", "What is heard in a?", "What rings?", "ambiguous", "expert"),

@@ -29,8 +29,11 @@ from annotation.access import tokens
 from annotation.models import (
     ApiToken,
     Draft,
+    Invitation,
     Job,
+    Place,
     Rater,
+    RaterAction,
     RaterWithdrawal,
     Return,
     ReviewCase,
@@ -40,11 +43,16 @@ from annotation.models import (
     User,
     Webhook,
     WebhookDelivery,
+    Workspace,
 )
 from annotation.models.api import Scope
+from annotation.panels import links
+from annotation.panels import participants as panels
+from annotation.panels.rules import Arrival
 from annotation.rating.judgments import Submission
 from annotation.review import adjudication, blind_judgments, cases
 from annotation.studies import members as people_service
+from annotation.studies import workspaces
 from annotation.webhooks import webhooks
 from scoring.models import LearnedModel, Writer, WritingRow, WritingRun
 from scoring.prompts import shipped
@@ -160,9 +168,13 @@ def given(world: World) -> dict[str, Any]:
     return {"cases": [case_of(world, "claimed").pk], "expert": world.expert.email}
 
 
+A_RULE = {
+    "key": "checks", "title": "Fails hidden checks", "action": "pause",
+    "conditions": [{"figure": "check_accuracy", "side": "below", "value": 0.6, "least_n": 5}],
+}  # fmt: skip
 # Reads that take no body: who may, and the routes without their `api_`.
 READS: dict[Verdicts, str] = {
-    SIGNED_IN: "me schema tokens studies writer_kinds trainable_models scorers",
+    SIGNED_IN: "me schema tokens studies workspaces writer_kinds trainable_models scorers",
     MEMBERS: "study protocol",
     MANAGERS: """
         raters skips withdrawal_certificate releases release_preview release release_file members invitations
@@ -171,11 +183,16 @@ READS: dict[Verdicts, str] = {
         overview study_scorers sensitivity review_report report_file plan comparisons comparison
         comparison_file agreement report learned_models scoring_runs scores webhooks webhook preview
         preview_clip preview_spectrogram task_clips item_clips study_clip data data_count
-        deliveries protocol_changes protocol_draft
+        consent_versions rater_onboarding study_demographics
+        panel_links panel_link payments simulations rater_labels
+        hidden_checks
+        quality_rules rater_actions rater_quality
+        deliveries protocol_changes protocol_draft workspace workspace_studies workspace_members
     """,
     THE_RATER: "assignment clip spectrogram check_sound",
-    RATERS: "checks returned",
+    RATERS: "checks returned onboarding",
     EXPERTS: "blind case_drafts",
+    ADMINS: "workspace_invitations",
     NOBODY: "site_audit site_audit_file",
     REVIEWERS: "review_queue review_views item_history",
     CASE_READERS: "case",
@@ -196,6 +213,21 @@ ROWS = [
     Row("api_copies", "post", NO_CREATOR, body=lambda w: {"slug": "copied", "title": "x"}),
     # A job of the study is under way.
     Row("api_archive", "put", MANAGERS, 409),
+    Row("api_study_workspace", "put", ADMINS, body=lambda w: {"workspace": None}),
+    Row("api_workspaces", "post", NOBODY, body=lambda w: {"slug": "x", "title": "x"}),
+    Row("api_workspace", "patch", ADMINS, body=lambda w: {"title": "x"}),
+    Row("api_workspace", "delete", ADMINS, 409),
+    Row(
+        "api_workspace_members",
+        "post",
+        ADMINS,
+        body=lambda w: {"role": "annotator", "emails": ["new@example.org"]},
+    ),
+    Row("api_workspace_member", "patch", ADMINS, body=lambda w: {"role": "annotator"}),
+    Row("api_workspace_member", "delete", ADMINS, 204),
+    Row("api_leave_workspace", "delete", MEMBERS, 204),
+    Row("api_workspace_invitations", "post", ADMINS, 201, body=lambda w: {"role": "annotator"}),
+    Row("api_workspace_invitation", "delete", ADMINS, 204),
     Row("api_archive", "delete", MANAGERS),
     Row("api_deletion", "put", ADMINS, body=lambda w: {"title": w.study.title}),
     Row("api_deletion", "delete", ADMINS),
@@ -205,6 +237,12 @@ ROWS = [
     Row("api_protocol_draft", "delete", MANAGERS, 204),
     Row("api_next", "post", RATERS, body=lambda w: {}),
     Row("api_rater", "patch", MANAGERS, body=lambda w: {"state": "paused", "reason": "x"}),
+    Row("api_quality_rules", "patch", MANAGERS, body=lambda w: {"rules": [A_RULE]}),
+    Row("api_quality_preview", "post", MANAGERS, body=lambda w: {"rules": [A_RULE]}),
+    Row("api_act_on_rater", "post", MANAGERS, 201, body=lambda w: {"action": "warn", "reason": "x"}),
+    Row("api_revert_rater_action", "post", MANAGERS),
+    Row("api_notices", "get", RATERS),
+    Row("api_notices", "delete", RATERS),
     Row("api_withdraw_rater", "post", MANAGERS, 202, body=lambda w: {"mode": "removed"}),
     Row("api_releases", "post", MANAGERS, 202, body=lambda w: {}),
     Row("api_release_file", "delete", MANAGERS, 204),
@@ -224,6 +262,15 @@ ROWS = [
         MANAGERS,
         body=lambda w: {"action": "exclude", "client_ids": [str(w.judgment.client_id)], "reason": "x"},
     ),
+    Row("api_consent", "post", RATERS, 409, body=lambda w: {"version": 1, "accepted": True}),
+    Row("api_demographics", "put", RATERS, body=lambda w: {"answers": {}}),
+    Row("api_demographics", "delete", RATERS, 204),
+    Row("api_read_guidelines", "post", RATERS),
+    Row("api_start_training", "post", RATERS, 409),
+    Row("api_consent_versions", "post", MANAGERS, 201, body=lambda w: {"texts": {"en": "x"}}),
+    Row("api_study_demographics", "delete", MANAGERS, 204),
+    Row("api_rater_demographics", "delete", MANAGERS, 204),
+    Row("api_train_again", "post", MANAGERS, 409, body=lambda w: {"reason": "x"}),
     Row("api_heartbeat", "post", THE_RATER),
     Row("api_judgment", "get", THE_RATER, on_submitted=True),
     Row("api_judgment", "post", THE_RATER, 201, body=vote),
@@ -275,6 +322,7 @@ ROWS = [
     Row("api_plan_simulation", "post", MANAGERS, 202, body=lambda w: {}),
     Row("api_comparisons", "post", MANAGERS, 202, body=lambda w: versions(w)),
     Row("api_report", "post", MANAGERS, 202, body=lambda w: {}),
+    Row("api_simulations", "post", MANAGERS, 202, body=lambda w: {}),
     Row("api_learned_models", "post", MANAGERS, 202, body=lambda w: {"model": "cmi-rm"}),
     Row("api_cancel_training", "post", JOB_MANAGERS),
     Row("api_promote_model", "post", JOB_MANAGERS),
@@ -291,6 +339,9 @@ ROWS = [
     Row("api_scoring_runs", "post", MANAGERS, 202, body=lambda w: {"scorer": "word-count"}),
     Row("api_cancel_scoring_run", "post", JOB_MANAGERS),
     Row("api_retry_scoring_run", "post", JOB_MANAGERS),
+    Row("api_make_traps", "post", MANAGERS, 400, body=lambda w: {"n": 0}),
+    Row("api_make_pairs", "post", MANAGERS, 201, body=lambda w: {"n": 1}),
+    Row("api_task_key", "put", MANAGERS, 400, body=lambda w: {"answers": []}),
     Row("api_webhooks", "post", MANAGERS, 201, body=lambda w: {"address": "https://8.8.8.8/"}),
     Row("api_preview_next", "post", MANAGERS, body=lambda w: {}),
     Row("api_preview_heartbeat", "post", MANAGERS),
@@ -300,6 +351,11 @@ ROWS = [
     Row("api_preview_give_back", "post", MANAGERS, 204),
     Row("api_uploads", "post", MANAGERS, 201, body=brought, multipart=True),
     Row("api_import_upload", "post", ITS_BRINGER, 202, body=lambda w: {"format": "csv"}),
+    Row("api_panel_links", "post", MANAGERS, 201, body=lambda w: {"name": "x", "panel": "prolific"}),
+    Row("api_panel_link", "patch", MANAGERS, body=lambda w: {"is_open": False}),
+    Row("api_test_link", "post", MANAGERS),
+    Row("api_return_places", "post", MANAGERS, body=lambda w: {"participants": ["SECRET"]}),
+    Row("api_set_bonus", "post", MANAGERS, body=lambda w: {"bonus": "0.50"}),
     Row("api_webhook", "patch", MANAGERS, body=lambda w: {"active": False}),
     Row("api_webhook", "delete", MANAGERS, 204),
     Row("api_webhook_secret", "post", MANAGERS),
@@ -350,9 +406,22 @@ def make_more(world: World, folder: Path) -> None:
     make_release(world)
     make_writing(world, case)
     make_documents(world)
+    make_workspace(world)
     tokens.create_token(world.annotator, name="SECRET", scopes=["read"], days=1)
     webhook, _ = webhooks.add(world.study, address="https://8.8.8.8/SECRET", actor=world.admin)
     webhooks.send_test(webhook, actor=world.admin)
+    way_in = links.create_link(world.study, actor=world.admin, name="SECRET", panel="other")
+    panels.begin(way_in, Arrival("SECRET"))
+
+
+def make_workspace(world: World) -> None:
+    """With the study in it, its people in their roles, and an admin more."""
+    workspace = Workspace.objects.create(slug=f"{world.study.slug}-workspace", title="SECRET")
+    roles = {role: getattr(world, role) for role in ("annotator", "expert", "researcher", "admin")}
+    for role, user in (*roles.items(), ("admin", factories.UserFactory())):
+        workspaces.add_person(workspace, user, role=role, actor=None)
+    workspaces.place_study(world.study, workspace, actor=None)
+    people_service.new_invitation(workspace, role="annotator", actor=world.admin)
 
 
 def make_release(world: World) -> None:
@@ -416,6 +485,9 @@ def objects(world: World) -> dict[str, Any]:
         "pseudonym": world.rater.pseudonym,
         "member_id": world.membership.pk,
         "invitation_id": world.invitation.pk,
+        "workspace": f"{world.study.slug}-workspace",
+        "workspace_member_id": world.expert.workspace_memberships.get().pk,
+        "workspace_invitation_id": Invitation.objects.get(workspace__studies=world.study).pk,
         "assignment_id": world.open.pk,
         "submitted_id": world.submitted.pk,
         "preview_id": uuid.UUID(int=world.task.pk),
@@ -433,6 +505,12 @@ def objects(world: World) -> dict[str, Any]:
         "task_id": world.task.pk,
         "clip_id": world.task.slots.first().candidate.clip_id,
         "item_id": world.task.item_version.item_id,
+        "action_id": RaterAction.objects.get_or_create(
+            study=world.study,
+            rater=world.rater,
+            kind="warn",
+            defaults={"reason": "x", "state_before": "active"},
+        )[0].pk,
         "return_id": Return.objects.get(case__study=world.study).pk,
         "view_id": SavedView.objects.get(study=world.study).pk,
         "family": "aqascore",
@@ -449,6 +527,8 @@ def objects(world: World) -> dict[str, Any]:
         "withdrawn": RaterWithdrawal.objects.get(rater__study=world.study).rater.pseudonym,
         "training_set_id": Job.objects.get(study=world.study, kind="training_set").pk,
         "trial_id": Job.objects.get(study=world.study, params__dry_run=True).pk,
+        "link_id": world.study.panel_links.get().pk,
+        "place_id": Place.objects.get(link__study=world.study).pk,
         "webhook_id": Webhook.objects.get(study=world.study).pk,
         "delivery_id": WebhookDelivery.objects.get(webhook__study=world.study).pk,
         **{stage: case_of(world, stage).pk for stage in ("claimed", "judged", "decided")},
@@ -458,13 +538,13 @@ def objects(world: World) -> dict[str, Any]:
 NO_ID = uuid.UUID(int=0)
 NOWHERE: dict[str, Any] = {
     "slug": "nowhere", "pseudonym": "R-NOBODY", "name": "a", "family": "aqascore", "key": "report", "extension": "html",
-    "table": "tasks",
+    "table": "tasks", "workspace": "nowhere",
     **dict.fromkeys(("assignment_id", "preview_id", "upload_id", "job_id", "check_id"), NO_ID),
     **dict.fromkeys(
         (
             "member_id", "invitation_id", "token_id", "trial", "run_id", "model_id", "case_id", "item_id", "return_id",
             "writer_id", "scorer_id", "row_id", "draft_id", "number", "view_id", "webhook_id", "delivery_id",
-            "task_id", "clip_id",
+            "task_id", "clip_id", "link_id", "place_id", "action_id",
         ),
         0,
     ),
@@ -502,6 +582,8 @@ OTHER_OBJECTS = {
     "api_import_for_real": ("job_id", "trial_id"),
     "api_start_writer": ("writer_id", "idle_id"),
     "api_withdrawal_certificate": ("pseudonym", "withdrawn"),
+    "api_workspace_member": ("member_id", "workspace_member_id"),
+    "api_workspace_invitation": ("invitation_id", "workspace_invitation_id"),
     "api_cancel_training": ("model_id", "training_id"),
     **{
         f"api_{name}": ("run_id", "writing_id")

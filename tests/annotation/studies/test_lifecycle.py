@@ -22,6 +22,7 @@ from annotation.studies import lifecycle, members, protocol_drafts
 from annotation.studies.copies import copy_study
 from annotation.studies.lifecycle import models_of_study
 from tests import factories
+from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +51,20 @@ def test_a_copy_has_items_candidates_and_tasks_and_no_judgment(world):
         c.pk for c in own
     }
     assert Task.objects.filter(study=made, n_judgments__gt=0).count() == 0
+
+
+def test_a_copy_keeps_the_overlap_of_each_task_but_not_room_for_imported_votes():
+    study = factories.StudyFactory(slug="own", overlap=3)
+    for name, overlap, added in (("usual", 3, 0), ("more", 5, 0), ("less", 1, 0), ("undecided", 5, 2)):
+        factories.rating_task(study, name, overlap=overlap)
+        Task.objects.filter(study=study, external_id=name).update(overlap_added=added)
+    full = factories.rating_task(study, "imported", overlap=7)
+    for value in (1, 2, 3, 4, 5, 1, 2):
+        vote(full, value)
+    made = copy_study(study, slug="copied", title="Copy", with_items=True, actor=None)
+    assert dict(made.tasks.values_list("external_id", "overlap")) == {
+        "usual": 3, "more": 5, "less": 1, "undecided": 3, "imported": 3,
+    }  # fmt: skip
 
 
 def test_a_copy_with_the_draft_changes_what_the_study_could_not(world):

@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from annotation.errors import Conflict, InvalidInput
-from annotation.models import Judgment, Question, Study, Task
+from annotation.models import GoldKey, Judgment, Question, Study, Task
 from annotation.protocols import definition_of_preset
 from annotation.rating import judgments, leases
 from annotation.rating.overlap import set_study_overlap
@@ -65,6 +65,20 @@ def test_a_scale_stands_once_somebody_holds_a_task_and_each_refusal_names_its_pl
     assert (problem.field, refusal.value.code) == ("questions[0].points", "protocol_fixed")
     assert "copy of the study" in problem.remedy
     assert study.protocol_versions.count() == 3
+
+
+def test_a_scale_that_gold_tasks_do_not_fit_is_refused_before_the_first_vote(study):
+    gold = factories.rating_task(study, "two")
+    Task.objects.filter(pk=gold.pk).update(kind=Task.Kind.GOLD)
+    GoldKey.objects.create(task=gold, question_key="correctness", value=5)
+    with pytest.raises(InvalidInput) as refusal:
+        protocols.publish_protocol(study, rescaled(), actor=None)
+    problem = refusal.value.problems[0]
+    assert (problem.field, "gold tasks" in problem.message) == ("questions[0].points", True)
+    protocols.publish_protocol(study, reworded(), actor=None)
+    Task.objects.filter(pk=gold.pk).update(kind=Task.Kind.REGULAR)
+    protocols.publish_protocol(study, rescaled(), actor=None)
+    assert not GoldKey.objects.filter(task=gold).exists()
 
 
 def test_what_was_written_for_an_earlier_version_is_not_published_over_a_later_one(study):

@@ -33,21 +33,21 @@ test("a vote on its way is being sent, and nothing can be entered", async () => 
   const sent = submission.send(task);
   await null;
   assert.deepEqual([submission.isSending, submission.isBusy], [true, true]);
-  respond({ kind: "ok", body: { surplus: false } });
+  respond({ kind: "ok", body: {} });
   await sent;
   assert.deepEqual([submission.isSending, submission.isBusy], [false, false]);
-  assert.deepEqual(done, [{ stored: true, surplus: false }]);
+  assert.deepEqual(done, [{ stored: true }]);
 });
 
 test("a task that is over waits for its rater, and sends nothing meanwhile", async () => {
   const { submission, task, notices, done, respond } = onPage();
   const sent = submission.send(task);
   await null;
-  respond({ kind: "ok", body: { surplus: true } });
+  respond({ kind: "refused", code: "already_submitted", errors: [] });
   await sent;
   assert.deepEqual([submission.isSending, submission.isBusy], [false, true]);
   assert.deepEqual(done, []);
   notices.at(-1).actions[0].onclick();
   assert.equal(submission.isBusy, false);
-  assert.deepEqual(done, [{ stored: true, surplus: true }]);
+  assert.deepEqual(done, [{ stored: false }]);
 });

@@ -8,7 +8,7 @@ const END = { kind: "ok", body: { assignment: null } };
 const LOST = { kind: "unreachable" };
 
 /** A queue over an API that hands out `outcomes` in turn and remembers what it was asked; `clock.now` can be moved. */
-function queueOver(outcomes) {
+function queueOver(outcomes, calls = {}) {
   const requests = [];
   const events = { prefetched: [], dropped: [] };
   const clock = { now: 0 };
@@ -21,6 +21,7 @@ function queueOver(outcomes) {
       requests.push(`protocol ${number}`);
       return { kind: "ok", body: { definition: { number } } };
     },
+    ...calls,
   };
   const queue = createTaskQueue(api, {
     leaseMs: LEASE_MS,
@@ -110,6 +111,46 @@ test("that nothing was left to fetch ahead is asked again: something may have co
   assert.equal(await shown(queue), "two");
 });
 
+/** A queue at work on its first task, over an API whose votes bring `votes` in turn; `sent` are their bodies. */
+async function atWork(outcomes, votes) {
+  const sent = [];
+  const over = queueOver(outcomes, {
+    submit: async (id, body) => {
+      sent.push(body);
+      return votes.shift();
+    },
+  });
+  await over.queue.take();
+  await over.queue.prefetch();
+  return { ...over, sent };
+}
+const receipt = (id, next) => ({ kind: "ok", body: { client_id: "vote", surplus: false, ...(id && { next: { assignment: { id, protocol_version: 1 } } }), ...next } });
+
+test("a vote brings the task after the two that are held, and no other request is made", async () => {
+  const { queue, requests, events, sent } = await atWork([task("one"), task("two"), task("three")], [receipt("four")]);
+  const outcome = await queue.submit("one", { client_id: "vote" });
+  assert.deepEqual(sent, [{ client_id: "vote", next: { holding: ["two", "three"] } }]);
+  assert.deepEqual(outcome.body, { client_id: "vote", surplus: false });
+  assert.equal(await shown(queue), "two");
+  await queue.prefetch();
+  assert.deepEqual(queue.leasedIds(), ["two", "three", "four"]);
+  assert.deepEqual(events.prefetched, ["two", "three", "four"]);
+  assert.equal(requests.length, 3);
+});
+
+test("a vote that is sent again brings the same task once", async () => {
+  const { queue } = await atWork([task("one"), task("two"), task("three")], [LOST, receipt("four"), receipt("four")]);
+  for (let n = 0; n < 3; n += 1) await queue.submit("one", { client_id: "vote" });
+  assert.deepEqual(queue.leasedIds(), ["one", "two", "three", "four"]);
+});
+
+test("a vote on a task of another tab, or whose receipt is another's, brings nothing", async () => {
+  const { queue, sent } = await atWork([task("one"), END], [receipt(null), receipt("two", { client_id: "other" }), receipt(null)]);
+  for (const id of ["elsewhere", "one", "one"]) assert.equal((await queue.submit(id, { client_id: "vote" })).kind, "ok");
+  assert.deepEqual(sent[0], { client_id: "vote" });
+  assert.deepEqual(queue.leasedIds(), ["one"]);
+});
+
 test("at the end nothing is held", async () => {
   const { queue } = queueOver([END]);
   assert.equal((await queue.take()).assignment, null);
@@ -169,6 +210,15 @@ test("a vote that is on its way is counted once, not by the server and here", as
   await progress.updatedBy(async () => progressResponse(1), () => true)([]);
   progress.increment();
   assert.equal(progress.numbers.done, 1);
+});
+
+test("a vote that brings the server's count shows that, once", async () => {
+  const progress = createProgress({ done: 0, tasks: 5 }, () => {});
+  await progress.countedBy(async () => ({ kind: "ok", body: { next: progressResponse(4).body } }))();
+  progress.increment();
+  assert.deepEqual(progress.numbers, { done: 4, tasks: 9 });
+  progress.increment();
+  assert.equal(progress.numbers.done, 5);
 });
 
 test("a failure says nothing of the progress", async () => {

@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 
 from annotation.access import tokens
-from annotation.models import AuditEvent
+from annotation.models import AuditEvent, Membership, Workspace
 from annotation.models.people import Role
+from annotation.studies import members, workspaces
 from tests.factories import PASSWORD, StudyFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -191,6 +192,15 @@ def test_a_copy_of_the_database_makes_no_codes(client, user):
     assert secret not in str(list(Authenticator.objects.values_list("data", flat=True)))
 
 
+def person(role: str):
+    """With a role in a study, or in a workspace."""
+    if not role.startswith("workspace "):
+        return member(StudyFactory(), role)
+    user = UserFactory()
+    workspace = Workspace.objects.create(slug="lab", title="Lab")
+    return workspaces.add_person(workspace, user, role=role.removeprefix("workspace "), actor=None).user
+
+
 @pytest.mark.parametrize(
     ("required", "role", "held_up"),
     [
@@ -198,12 +208,15 @@ def test_a_copy_of_the_database_makes_no_codes(client, user):
         ("managers", Role.ADMIN, True),
         ("managers", Role.RESEARCHER, True),
         ("managers", Role.EXPERT, False),
+        # In a workspace that has no study.
+        ("managers", "workspace admin", True),
+        ("managers", "workspace expert", False),
         ("everyone", Role.ANNOTATOR, True),
     ],
 )
 def test_it_can_be_required(client, settings, required, role, held_up):
     settings.TWO_FACTOR = required
-    client.force_login(member(StudyFactory(), role))
+    client.force_login(person(role))
     page = client.get(reverse("home"))
     assert (page.status_code == 302 and page.url == reverse("mfa_activate_totp")) == held_up
     assert (client.get("/api/v1/me/").status_code == 403) == held_up
@@ -238,3 +251,26 @@ def test_whoever_has_set_it_up_goes_on_and_without_it_no_more(client, settings):
     assert is_signed_in(client)
     client.post(reverse("mfa_deactivate_totp"))
     assert not is_signed_in(client)
+
+
+def test_whoever_came_by_an_invitation_still_has_it_after_the_set_up(client, settings):
+    settings.TWO_FACTOR = "everyone"
+    study, user = StudyFactory(), UserFactory()
+    _invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=UserFactory())
+    link = reverse("join", args=[token])
+    sign_in_page = client.post(
+        reverse("sign_in"), {"username": user.email, "password": PASSWORD, "next": link}
+    )
+    assert sign_in_page.url == link
+    assert client.get(link).url == reverse("mfa_activate_totp")
+    set_up(client, user)
+    assert f'href="{link}"' in client.get(reverse("mfa_view_recovery_codes")).text
+    client.post(link)
+    assert Membership.objects.filter(user=user, study=study).exists()
+
+
+def test_an_action_of_another_page_is_not_repeated_after_the_set_up(client, settings):
+    settings.TWO_FACTOR = "everyone"
+    client.force_login(UserFactory())
+    client.post(reverse("tokens"), {"name": "x"})
+    assert "came_for" not in client.session

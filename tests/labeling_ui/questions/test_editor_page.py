@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import pytest
@@ -60,6 +61,15 @@ def test_a_fault_stands_at_its_field_and_is_not_published(client, study):
     assert 'data-place="questions.0.title"><p class="problem">' in shown
     client.post(page("publish_questions", study))
     assert study.protocol_versions.count() == 1
+
+
+def test_guidelines_of_questions_that_are_gone_are_pointed_out(client, study):
+    sentence = "explain questions that you do not ask"
+    definition = copy.deepcopy(study.protocol_version.definition)
+    assert sentence not in client.get(reverse("questions", args=[study.slug])).text
+    definition["questions"] = [{"key": "own", "kind": "text", "title": "What do you hear?"}]
+    protocol_drafts.save_draft(study, definition, actor=None)
+    assert sentence in client.get(reverse("questions", args=[study.slug])).text
 
 
 def test_two_windows_do_not_overwrite_each_other(client, study):

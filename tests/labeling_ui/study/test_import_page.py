@@ -128,7 +128,7 @@ def test_files_make_a_study_that_is_a_draft(signed_in, admin, db):
     page = bring(signed_in, name="My bells.csv", where=reverse("from_files")).url
     shown = signed_in.get(page)
     assert shown.context["preset_key"] == "orca"
-    assert shown.context["part"].initial == {"title": "My bells", "slug": "my-bells"}
+    assert shown.context["part"].initial == {"title": "My bells", "slug": "my-bells", "workspace": None}
     answer = mapped(signed_in, page, *OWN, title="My bells", slug="my-bells", overlap="2")
     job = Job.objects.get()
     assert answer.url == reverse("job", args=[job.pk])
@@ -360,7 +360,7 @@ def test_every_column_of_a_plain_table_is_explained():
 def test_the_columns_of_many_candidates_are_explained_once():
     named = [name for name, _, _ in import_field_help(preset("mushra"))]
     assert named[:4] == ["item_id", "prompt", "system_a … system_i", "audio_a … audio_i"]
-    assert named[4:] == ["reference_audio"]
+    assert named[4:] == ["reference_audio", "check"]
 
 
 def test_a_panel_has_columns_for_each_candidate_and_says_which_one_is_rated():
@@ -460,8 +460,11 @@ def test_sounds_are_heard_by_whoever_brought_them_alone(signed_in, clip_page, cl
 def test_sounds_that_are_missing_or_named_by_no_row_are_told_before_the_import(signed_in, clip_page):
     files = clip_files(systems="ab", prompts=2)
     del files["file"][1], files["path"][1]
-    shown = signed_in.get(signed_in.post(reverse("from_files"), files).url).context["page"].examination
+    address = signed_in.post(reverse("from_files"), files).url
+    shown = signed_in.get(address).context["page"].examination
     assert [(fault.row, fault.field) for fault in shown.problems] == [("2", "audio"), ("3", "system")]
+    in_chinese = signed_in.get(address, HTTP_ACCEPT_LANGUAGE="zh-hans").text
+    assert "只有 b 有 0 的音频。 请补上缺少的音频" in in_chinese
     files = clip_files(systems="ab", prompts=2)
     files["file"].append(SimpleUploadedFile("more.wav", b"RIFF"))
     files["path"].append("mine/more.wav")

@@ -19,7 +19,13 @@ def tabs(rf, path, *, reviews_only=False):
 
 def test_daily_work_comes_first_and_setting_up_second(rf):
     (work, setup), current = tabs(rf, "/studies/s/")
-    assert [title for title in work if title != "Data"] == ["Overview", "Review", "Report", "Models"]
+    assert [title for title in work if title != "Data"] == [
+        "Overview",
+        "Raters",
+        "Review",
+        "Report",
+        "Models",
+    ]
     assert [title for title in setup if title != "Questions"] == ["Import", "People", "Export", "Settings"]
     assert current == ["Overview"]
 
@@ -30,7 +36,7 @@ def test_daily_work_comes_first_and_setting_up_second(rf):
         ("/studies/s/review/report/", "Review"),
         ("/studies/s/review/rules/", "Settings"),
         ("/studies/s/releases/", "Export"),
-        ("/studies/s/raters/R-1/", "People"),
+        ("/studies/s/raters/R-1/", "Raters"),
         ("/studies/s/settings/listening/", "Settings"),
         ("/studies/s/writers/", "Models"),
     ],

@@ -78,21 +78,6 @@ def test_title_description_and_minutes_are_changed_and_logged(signed_in, study):
     assert study.title == "Bird songs"
 
 
-@pytest.mark.parametrize(
-    ("preset", "shown"),
-    [
-        ("orca", ["correctness", "Completely correct", "Needed the audio", "ordinal", "version 1"]),
-        ("cmi-pref", ["alignment", "A / B", "nominal", "text, up to 600 characters", "How sure are you?"]),
-    ],
-)
-def test_it_shows_what_the_protocol_asks(client, preset, shown):
-    study = StudyFactory(preset=preset)
-    client.force_login(member(study, "admin"))
-    page = client.get(reverse("settings_protocol", args=[study.slug])).text
-    assert [text for text in shown if text not in page] == []
-    assert reverse("guidelines", args=[study.slug]) in page
-
-
 # ── Every section ────────────────────────────────────────────────────────────
 
 

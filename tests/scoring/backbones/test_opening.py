@@ -89,7 +89,7 @@ SHARD = {"weight_map": {"lm_head.weight": "model-00002-of-00002.safetensors"}}
 @pytest.mark.parametrize(
     ("file", "content", "reason"),
     [
-        ("config.json", {"model_type": "qwen2"}, LISTENING),
+        ("config.json", {"model_type": "wav2vec2"}, LISTENING),
         ("config.json", {"model_type": "clap"}, LISTENING),
         ("config.json", {"model_type": ""}, LISTENING),
         ("model.safetensors.index.json", SHARD, "lacks model-00002-of-00002.safetensors"),

@@ -7,8 +7,9 @@ import math
 
 import pytest
 
+from annotation.checks import traps
 from annotation.errors import InvalidInput
-from annotation.models import Assignment, AuditEvent, Study, Task
+from annotation.models import Assignment, AuditEvent, ItemVersion, Study, Task
 from annotation.rating import briefings, leases
 from annotation.review import blind_judgments, cases
 from annotation.studies.protocols import add_protocol_version
@@ -22,7 +23,7 @@ from tests.scoring.policies.scores import score, score_pair, scored_by, version_
 pytestmark = pytest.mark.django_db
 
 
-def said(task: Task) -> dict | None:
+def hint_of(task: Task) -> dict | None:
     task.refresh_from_db()
     return task.hint
 
@@ -41,7 +42,7 @@ def pairs() -> Study:
 
 def test_a_score_of_pairs_by_head_is_the_chance_of_the_first_by_the_question_of_its_name(pairs):
     assert hints.sweep() == 2
-    assert said(pairs.tasks.first()) == {
+    assert hint_of(pairs.tasks.first()) == {
         "scorer": "cmi-rm@cmi-rm00",
         "answers": {
             "alignment": pytest.approx(1 / (1 + math.exp(-1.5))),
@@ -62,7 +63,7 @@ def test_a_scorer_of_pairs_speaks_by_its_own_middle(middle, value, swapped, chan
     score_pair(scorer, task, value, swapped=swapped)
     hints.set_rule(study, actor=None, scorer="aqascore-pairs", withheld=0.1)
     hints.sweep()
-    assert said(task)["answers"] == {key: pytest.approx(chance) for key in ("alignment", "musicality")}
+    assert hint_of(task)["answers"] == {key: pytest.approx(chance) for key in ("alignment", "musicality")}
 
 
 def test_a_probability_is_a_rating_on_the_scale_of_the_question():
@@ -74,11 +75,11 @@ def test_a_probability_is_a_rating_on_the_scale_of_the_question():
     hints.set_rule(study, actor=None, scorer="orca", withheld=0.1)
     hints.sweep()
     one, two = study.tasks.filter(external_id__in=("one", "two")).order_by("pk")
-    assert (said(one)["answers"], said(two)["answers"]) == (
+    assert (hint_of(one)["answers"], hint_of(two)["answers"]) == (
         {"correctness": pytest.approx(3.8)},
         {"correctness": 5.0},
     )
-    assert said(without) is None
+    assert hint_of(without) is None
 
 
 def test_an_answer_that_gets_its_score_later_is_spoken_of_later():
@@ -91,10 +92,10 @@ def test_an_answer_that_gets_its_score_later_is_spoken_of_later():
     first, second = (slot.candidate for slot in task.slots.order_by("slot"))
     hints.set_rule(study, actor=None, scorer="orca", withheld=0.1)
     Score.objects.create(scorer=scorer, candidate=second, value=0.25)
-    assert (hints.sweep(), said(task)["answers"]) == (1, {"quality": [None, 2.0]})
+    assert (hints.sweep(), hint_of(task)["answers"]) == (1, {"quality": [None, 2.0]})
     assert hints.sweep() == 0
     Score.objects.create(scorer=scorer, candidate=first, value=1.0)
-    assert (hints.sweep(), said(task)["answers"]) == (1, {"quality": [5.0, 2.0]})
+    assert (hints.sweep(), hint_of(task)["answers"]) == (1, {"quality": [5.0, 2.0]})
 
 
 def test_the_promoted_model_speaks_rather_than_the_version_that_ran_last(pairs):
@@ -117,8 +118,8 @@ def test_where_another_scorer_was_chosen_that_is_silent_the_earlier_one_is_not_s
     one, two = pairs.tasks.order_by("pk")
     score(scored_by(pairs, "cmi-rm", digest="later"), one, alignment=(0.0, 0.0))
     assert hints.sweep() == 2
-    assert said(one) == {"scorer": "cmi-rm@later000", "answers": {"alignment": 0.5}}
-    assert said(two) is None
+    assert hint_of(one) == {"scorer": "cmi-rm@later000", "answers": {"alignment": 0.5}}
+    assert hint_of(two) is None
     assert hints.sweep() == 0
 
 
@@ -175,10 +176,24 @@ def test_tasks_with_a_known_answer_cannot_be_told_from_others(pairs, kind):
     Task.objects.filter(pk=task.pk).update(kind=kind)
     hints.sweep()
     regular = Task.objects.exclude(pk=task.pk).get().hint
-    assert said(task) == regular  # their candidates have the same scores
-    for _ in range(2):
-        _, lease = leases.lease_next(factories.member(pairs), pairs.slug)
-        assert Assignment.objects.get(pk=lease.id).hint_shown is not None
+    assert hint_of(task) == regular  # their candidates have the same scores
+
+
+def test_traps_and_identical_pairs_show_what_is_predicted_for_the_task_they_were_made_from(pairs):
+    source = pairs.tasks.first()
+    trap = factories.comparison_task(pairs, "trap")
+    made_from = {"trap": {"made_from": source.item_version.item.external_id}}
+    version = ItemVersion.objects.create(item=trap.item_version.item, number=2, extra=made_from)
+    Task.objects.filter(pk=trap.pk).update(kind=Task.Kind.TRAP, item_version=version)
+    traps.make_identical(pairs, n=2, actor=None)
+
+    hints.sweep()
+
+    assert hint_of(trap) == hint_of(source)
+    of_pairs = pairs.tasks.filter(kind=Task.Kind.IDENTICAL)
+    assert [one.hint for one in of_pairs] == [hint_of(one.repeats) for one in of_pairs]
+    assert all(one.hint for one in of_pairs)
+    assert hints.sweep() == 0
 
 
 def test_an_expert_who_judges_blind_is_told_nothing(pairs):

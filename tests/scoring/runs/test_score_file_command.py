@@ -51,6 +51,7 @@ def test_it_writes_where_it_is_told_and_goes_on_there(rows: Path, tmp_path: Path
         (["--scorer", "word-count", "--detach"], "are for studies"),
         (["--scorer", "word-count", "--output", "out.xlsx"], r"out\.xlsx is none of \.csv, \.jsonl"),
         (["--scorer", "clapscore", "--checkpoint", "/gone"], "no folder /gone"),
+        (["--scorer", "llm-judge", "--backbone", "/gone"], "reads questions and reference answers"),
     ],
 )
 def test_it_refuses_what_cannot_be_done(rows: Path, arguments: list[str], said: str) -> None:

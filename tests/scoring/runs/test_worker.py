@@ -14,7 +14,7 @@ from celery import Celery
 from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
-from config.launch import model_command
+from config import launch
 from scoring.metrics import registry
 from scoring.models import ScoringRun
 from scoring.runs import claims, scoring_runs
@@ -35,10 +35,13 @@ def database() -> str:
 
 
 @pytest.fixture
-def start(database: str, tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
-    """Start the worker that ./run starts, in a process group of its own."""
+def start(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Start the worker that ./run starts, in a process group of its own; it does not stand back for other tests."""
     started: list[subprocess.Popen[bytes]] = []
-    command = [word.replace("config.celery", "tests.scoring.worker") for word in model_command("gpu")]
+    monkeypatch.setitem(launch._NICENESS, "gpu", 0)
+    command = [word.replace("config.celery", "tests.scoring.worker") for word in launch.model_command("gpu")]
     environment = {**os.environ, "DATABASE_URL": database, "CONCORD_HOME": str(tmp_path)}
     environment.pop("CELERY_BROKER_URL", None)
 
@@ -73,7 +76,7 @@ def sweep(database: str) -> Iterator[Callable[[], None]]:
 
 
 def until(condition: Callable[[], bool], sweep: Callable[[], None]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < deadline
         sweep()

@@ -10,7 +10,6 @@ import pytest
 
 from analytics.datasets import exports
 from analytics.datasets.formats import label_studio
-from analytics.datasets.records import judgment_records
 from annotation.errors import InvalidInput
 from annotation.importing import import_jobs, options
 from annotation.jobs import jobs
@@ -19,6 +18,7 @@ from annotation.protocols import preset
 from annotation.rating import judgments, leases
 from annotation.rating.judgments import Submission
 from tests import factories, presets
+from tests.analytics.datasets.exported import exported
 from tests.analytics.votes import exclude
 from tests.annotation.importing.formats import sounds
 
@@ -54,7 +54,7 @@ def votes(study: Study) -> list[tuple]:
             str(record["codes"]),
             record["comment"],
         )
-        for record in judgment_records(study)
+        for record in exported(study, "judgments")
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analytics.data.votes import COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.data.votes import COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, EXCLUDED_BY_RULE, NOBODY, Votes
 from analytics.reports.document import Measured, Paragraph, Table
 from analytics.reports.sections.agreement import agreement_section, vote_parts
 from analytics.reports.sections.material import ReportData, ReportSettings
@@ -164,6 +164,20 @@ RATED = {
         {
             ("exclusions", "without excluded votes"): [1],
             ("exclusions", "with excluded votes put back"): [1, 2],
+        },
+    ),
+    "votes that quality rules exclude are put back apart": (
+        {},
+        ([0, 0, 0, 0], [1, 2, 3, 4], {"status": [COUNTED, EXCLUDED, EXCLUDED_BY_RULE, EXCLUDED_BY_REVIEW]}),
+        {
+            ("exclusions", "without excluded votes"): [1],
+            ("exclusions", "with votes that rules excluded"): [1, 3],
+            ("exclusions", "with excluded votes put back"): [1, 2, 3],
+            ("review", "before"): [1, 4],
+            ("review", "set aside by it"): [4],
+            ("review", "kept"): [1],
+            ("review", "of corrected texts"): [],
+            ("review", "after"): [1],
         },
     ),
     "where votes stop early every part has the first votes of its units": (

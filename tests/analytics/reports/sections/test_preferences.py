@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analytics.data import known_answer_trials
-from analytics.data.votes import EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.data.votes import EXCLUDED, EXCLUDED_BY_REVIEW, EXCLUDED_BY_RULE, NOBODY, Votes
 from analytics.reports.document import Block, Figure, Measured, Section, Table
 from analytics.reports.reasons import RANKING, reason_sentence
 from analytics.reports.sections import preferences
@@ -22,7 +22,7 @@ from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.intervals import wilson_interval
 from annotation.models import Answer, Question, Rater, Study, Task
 from tests import factories
-from tests.analytics.reports.reading import material_of, tables_of, text_of
+from tests.analytics.reports.reading import material_of, rows_of, tables_of, text_of
 from tests.analytics.vote_columns import made_votes, preference_question
 from tests.analytics.votes import vote
 
@@ -200,6 +200,17 @@ def test_excluded_votes_are_put_back_for_comparison_but_not_those_of_the_review(
     assert note in found["excluded"].notes[0]
     assert found["wins"].rows[0][3:5] == (5, 2)
     assert "excluded" not in tables(asked(rows))
+
+
+def test_votes_that_quality_rules_exclude_are_put_back_apart():
+    rows = [(0, 1, FIRST)] * 5 + [(0, 1, SECOND)] * 2 + [(0, 1, SECOND)] * 2 + [(0, 1, SECOND)] * 6
+    found = tables(asked(rows, status=[0] * 7 + [EXCLUDED_BY_RULE] * 2 + [EXCLUDED] * 6))
+    by_rules, by_all = (rows_of(found[key])[0] for key in ("excluded-by-rules", "excluded"))
+    assert [one["win_rate"] for one in (by_rules, by_all)] == [pytest.approx(5 / 7)] * 2
+    assert by_rules["win_rate_with_excluded"] == pytest.approx(5 / 9)
+    assert by_all["win_rate_with_excluded"] == pytest.approx(5 / 15)
+    assert (by_rules["rank_with_excluded"], by_all["rank_with_excluded"]) == (1, 2)
+    assert "excluded" not in tables(asked(rows[:9], status=[0] * 7 + [EXCLUDED_BY_RULE] * 2))
 
 
 def test_a_win_rate_that_no_resample_changes_has_no_interval():

@@ -11,9 +11,11 @@ from analytics.reports.sections.material import ReportData, ReportSettings
 from analytics.reports.sections.raters import raters_section
 from analytics.statistics.agreement.alpha import krippendorff_alpha
 from analytics.statistics.agreement.patterns import patterns_from_long
-from annotation.models import Study
+from annotation.models import Demographics, Rater, Study
+from annotation.onboarding.onboarding_settings import set_onboarding
 from tests.analytics.reports.reading import rows_of, tables_of, text_of
 from tests.analytics.vote_columns import made_votes, preference_question, rating_question
+from tests.factories import StudyFactory
 
 
 def section(votes: Votes) -> Section | None:
@@ -81,3 +83,25 @@ def test_excluded_votes_are_counted_apart_and_weigh_nothing():
 def test_without_names_it_says_so_and_without_votes_there_is_no_section():
     assert "without saying who" in text_of(section(made_votes(rating_question(), [0, 0], [1, 2])))
     assert section(made_votes(rating_question(), [], [])) is None
+
+
+@pytest.mark.django_db
+def test_groups_of_raters_are_shown_only_where_they_are_large_enough():
+    study = StudyFactory(slug="s")
+    options = [{"key": key, "texts": {"en": key.title()}} for key in ("young", "old", "older")]
+    question = {"key": "age", "texts": {"en": "How old are you?"}, "options": options}
+    study = set_onboarding(study, actor=None, questions=[question])
+    for number in range(13):
+        answer = "young" if number < 6 else "old" if number < 11 else "older"
+        person = Rater.objects.create(study=study, pseudonym=f"R{number}")
+        Demographics.objects.create(rater=person, answers={"age": answer})
+    votes = made_votes(rating_question(), [0] * 13 + [1] * 13, [3] * 26, rater=[*range(13), *range(13)])
+    tables = tables_of(raters_section(ReportData(study, (votes,), ReportSettings())))
+    (row,) = rows_of(tables["raters-by-age"])
+    # Two are too few; the next group goes with them, as the total would tell how many they are.
+    assert (row["group"], row["raters"], row["votes"], row[f"equal-{votes.question.key}"]) == (
+        "Young",
+        6,
+        12,
+        1.0,
+    )

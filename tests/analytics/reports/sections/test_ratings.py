@@ -11,7 +11,7 @@ import pytest
 from analytics.data import items, value_counts
 from analytics.data.questions import scale_ends
 from analytics.data.value_counts import Remarks
-from analytics.data.votes import EXCLUDED_BY_REVIEW, Votes
+from analytics.data.votes import EXCLUDED, EXCLUDED_BY_REVIEW, EXCLUDED_BY_RULE, Votes
 from analytics.reports.document import Figure, Measured, Paragraph, Table
 from analytics.reports.sections.material import ReportSettings
 from analytics.reports.sections.rating_data import QuestionRatings, load_ratings
@@ -57,6 +57,22 @@ def crossed(seed: int = 1, *, items: int = 12, **columns) -> Votes:
     )  # fmt: skip
 
 
+def test_means_stand_with_and_without_what_quality_rules_and_persons_exclude():
+    status = [0, 0, EXCLUDED_BY_RULE, EXCLUDED, EXCLUDED_BY_REVIEW]
+    votes = made_votes(rating_question(), [0, 1, 0, 1, 1], [4, 2, 1, 5, 5], first=[0, 0], status=status)
+    found = tables_of(blocks(votes))
+    (by_rules,), (by_all,) = (
+        rows_of(found[f"ratings-{key}-quality"]) for key in ("excluded-by-rules", "excluded")
+    )
+    assert [one["mean"].value for one in (by_rules, by_all)] == [3, 3]
+    assert (by_rules["mean_with_excluded"].value, by_all["mean_with_excluded"].value) == (
+        pytest.approx(7 / 3),
+        3,
+    )
+    assert (by_rules["change"], by_all["ratings_with_excluded"]) == (pytest.approx(-2 / 3), 4)
+    assert not {key for key in tables_of(blocks(crossed())) if "excluded" in key}
+
+
 def test_systems_are_listed_best_first_with_all_at_the_end():
     votes = crossed()
     rows = cells(table("systems", votes))
@@ -77,6 +93,16 @@ def test_systems_that_differ_have_other_letters_and_pairs_go_item_by_item():
     assert all(row["p"] <= row["p_holm"] for row in found)
     groups = [row["groups"] for row in cells(table("systems", crossed(items=30)))]
     assert groups == ["a", "b", "c", ""]
+
+
+def test_an_interval_of_few_raters_ends_with_the_scale():
+    votes = made_votes(
+        rating_question(), [0, 0, 1, 1], [1, 5, 4, 5], first=[0, 0], item=[0, 1], rater=[0, 1, 0, 1]
+    )
+    found = table("systems", votes, ends=(1.0, 5.0))
+    mean = cells(found)[0]["mean"]
+    assert (mean.low, mean.high) == (1.0, 5.0)
+    assert any("end with it" in note for note in found.notes)
 
 
 def test_unnamed_raters_are_said_to_be_missing_from_the_intervals():

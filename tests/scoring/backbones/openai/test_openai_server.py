@@ -14,7 +14,7 @@ import httpx2
 import numpy as np
 import pytest
 
-from scoring.backbones.contract import AnswerTokens, Hearing
+from scoring.backbones.contract import AnswerTokens, Decoding, Hearing
 from scoring.backbones.loading.sounds import decode
 from scoring.backbones.openai import client
 from scoring.backbones.openai.server import chat_messages, open_server, wav_base64, yes_no_logprobs
@@ -487,3 +487,45 @@ def test_a_run_outlives_its_server_and_what_failed_is_scored_the_next_time(sound
     assert {outcome.fault.code for outcome in gone} == {"server_unreachable"}
     with OpenAIDouble(chosen_tokens=True, port=server.port, fault="503", every=3):
         assert score_batch(metric, examples) == whole
+
+
+# ── texts: samples, further fields, log-probabilities of ratings ──
+
+RATED = Decoding(labels=("1", "2", "3", "4", "5"))
+
+
+def samples(server: OpenAIDouble, decoding: Decoding):
+    return opened(server).generate(
+        [Hearing((), ("first?", "second?"))], system=SYSTEM, max_new_tokens=64, decoding=decoding
+    )
+
+
+def test_samples_are_drawn_one_request_each_with_seeds_and_fields_of_their_own():
+    further = {"min_p": 0.1, "chat_template_kwargs": {"enable_thinking": False}}
+    with OpenAIDouble() as server:
+        (texts,) = samples(server, Decoding(temperature=0.7, top_p=0.9, samples=3, seed=40, extra=further))
+        bodies = sorted(server.requests, key=lambda body: (body["messages"][-1]["content"], body["seed"]))
+        (greedy,) = samples(server, Decoding())
+    assert len(texts) == 6
+    assert [body["seed"] for body in bodies] == [40, 41, 42] * 2
+    assert all(body["temperature"] == 0.7 and body["top_p"] == 0.9 for body in bodies)
+    assert all(further.items() <= body.items() and "logprobs" not in body for body in bodies)
+    assert len(greedy) == 2
+    assert server.requests[-1]["temperature"] == 0
+    assert not {"seed", "top_p"} & server.requests[-1].keys()
+
+
+def test_the_log_probabilities_of_ratings_are_listed_at_each_written_token():
+    with OpenAIDouble(say='{"score": 4}') as server:
+        (texts,) = samples(server, RATED)
+    (rating,) = [token for token in texts[0].tokens if token.labels]
+    assert {label: round(math.exp(p), 6) for label, p in rating.labels.items()} == {"4": 0.65, "3": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"), [("no-logprobs", "no log-probabilities"), ("bad-logprobs", "20 tokens")]
+)
+def test_a_server_that_gives_no_log_probabilities_of_ratings_says_what_to_do(fault, says):
+    with OpenAIDouble(fault=fault) as server, pytest.raises(SetupError, match=says) as error:
+        samples(server, RATED)
+    assert "rating=written" in str(error.value)

@@ -47,7 +47,7 @@ DUMMY = MetricEntry(
     title="Benchmark",
     summary="Multiplies matrices, or waits.",
     reads=Reads.SINGLE,
-    opens="benchmarks.scoring_worker:open_dummy",
+    opens="benchmarks.inputs.scoring_worker:open_dummy",
     options=(Option("slow", "flag", "Wait a minute for each row.", default=False),),
 )
 registry.METRICS[DUMMY.name] = DUMMY

@@ -1,0 +1,204 @@
+"""What staged tasks say, as SQL: `records` encodes them, and says the same in Python (tests compare the two).
+
+A staged text is parsed as `json`, and only what is text in it becomes `jsonb`: names of columns within may hold what no
+`jsonb` does. Where a study's tasks or items are looked up by name, a scalar or lateral subquery makes it one look-up of
+an index for each: their tables may be millions of rows, of which the planner has not heard yet.
+"""
+
+from __future__ import annotations
+
+from annotation.importing.records import TEXT_FIELDS
+
+# Of a staged task `s`: its item's texts, and by `a` and `r` what became of the item's two sounds.
+ITEM_TEXTS = "(s.item::json -> 0)::jsonb"
+ITEM_SOUNDS = """
+LEFT JOIN annotation_stagedsound r ON s.n_sounds > 0 AND r.job = s.job AND r.sound = (s.item::json -> 1)::text
+LEFT JOIN annotation_stagedsound a ON s.n_sounds > 0 AND a.job = s.job AND a.sound = (s.item::json -> 2)::text
+"""
+
+
+def content_sha256(texts: str) -> str:
+    """As `records.content_digest`: the hash of JSON with sorted keys, of which each text is escaped as Python does."""
+    parts = {name: f"coalesce(({texts} -> '{name}')::text, '\"\"')" for name in TEXT_FIELDS}
+    parts |= {"audio": _quoted("a.sha256"), "reference_audio": _quoted("r.sha256")}
+    members = " || ', ".join(f'"{name}": \' || {parts[name]}' for name in sorted(parts))
+    return f"encode(sha256(convert_to('{{{members} || '}}', 'UTF8')), 'hex')"
+
+
+def _quoted(sha256: str) -> str:
+    return f"coalesce('\"' || {sha256} || '\"', 'null')"
+
+
+# Staged tasks that the study has with other candidates, by name, and those whose item it has with other content.
+CHANGED_CONTENT = f"""
+SELECT ordinal, "row", CASE WHEN other_candidates THEN task_name END, item_name FROM (
+    SELECT s.ordinal, s."row", s.task_name, s.item_name,
+        coalesce((
+            SELECT jsonb_agg(jsonb_build_array(y.name, c.text, p.sha256) ORDER BY k.slot)
+            FROM annotation_task t
+            JOIN annotation_taskcandidate k ON k.task_id = t.id
+            JOIN annotation_candidate c ON c.id = k.candidate_id
+            JOIN annotation_system y ON y.id = c.system_id AND y.role = 'judged'
+            LEFT JOIN annotation_clip p ON p.id = c.clip_id
+            WHERE t.study_id = %(study)s AND t.external_id = s.task_name
+        ) <> (
+            SELECT jsonb_agg(jsonb_build_array(e.value ->> 0, e.value ->> 1, d.sha256) ORDER BY e.slot)
+            FROM json_array_elements(s.candidates::json) WITH ORDINALITY AS e (value, slot)
+            LEFT JOIN annotation_stagedsound d
+                ON s.n_sounds > 0 AND d.job = s.job AND d.sound = (e.value -> 2)::text
+        ), false) AS other_candidates,
+        CASE WHEN v.content_sha256 IS NOT NULL THEN v.content_sha256 <> {content_sha256(ITEM_TEXTS)} END
+            AS other_content
+    FROM annotation_stagedtask s {ITEM_SOUNDS}
+    LEFT JOIN LATERAL (
+        SELECT v.content_sha256 FROM annotation_item i JOIN annotation_itemversion v ON v.item_id = i.id
+        WHERE i.study_id = %(study)s AND i.external_id = s.item_name AND v.number = 1 LIMIT 1
+    ) v ON true
+    WHERE s.job = %(job)s
+) AS compared
+WHERE other_candidates OR other_content ORDER BY ordinal
+"""
+
+# ── New tasks, a page at a time ────────────────────────────────────────────────
+
+# The tasks of a page that the study has not.
+NEW_NAMES = """
+SELECT s.ordinal, s.task_name FROM annotation_stagedtask s
+WHERE s.job = %(job)s AND s.ordinal > %(after)s AND s.ordinal <= %(to)s AND (
+    SELECT t.id FROM annotation_task t WHERE t.study_id = %(study)s AND t.external_id = s.task_name) IS NULL
+ORDER BY s.ordinal
+"""
+FORGET_PAGE = "DROP TABLE IF EXISTS import_tasks, import_items, import_slots, import_candidates"
+# With their places in the queue, and the kind that is the name of a check or empty.
+PAGE_TASKS = """
+CREATE TEMP TABLE import_tasks ON COMMIT DROP AS
+SELECT nextval((SELECT pg_get_serial_sequence('annotation_task', 'id')::regclass)) AS id, page.* FROM (
+    SELECT n.ordinal, n.shuffle_key, s.item_name, s.rest::json -> 2 #>> '{}' AS "check"
+    FROM unnest(%(ordinals)s::bigint[], %(keys)s::float8[]) AS n (ordinal, shuffle_key)
+    JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = n.ordinal
+    ORDER BY n.ordinal
+) AS page
+"""
+# The items that new tasks are added to, with their versions as they are and stay until the import is done.
+LOCK_ITEMS = """
+SELECT id FROM annotation_item WHERE id = ANY(ARRAY(
+    SELECT (SELECT i.id FROM annotation_item i WHERE i.study_id = %(study)s AND i.external_id = n.item_name)
+    FROM import_tasks n GROUP BY n.item_name)) ORDER BY id FOR NO KEY UPDATE
+"""
+# New tasks are about the item as it is now, corrected or not. Of rows about one item the first is what it is made of.
+PAGE_ITEMS = """
+CREATE TEMP TABLE import_items ON COMMIT DROP AS
+SELECT named.*, i.id IS NULL AS is_new, coalesce(i.state, 'active') AS state,
+    coalesce(i.id, nextval((SELECT pg_get_serial_sequence('annotation_item', 'id')::regclass))) AS id,
+    coalesce(i.current_version_id, nextval((SELECT pg_get_serial_sequence('annotation_itemversion', 'id')::regclass)))
+        AS version_id
+FROM (SELECT item_name, min(ordinal) AS first FROM import_tasks GROUP BY item_name ORDER BY first) AS named
+LEFT JOIN LATERAL (
+    SELECT i.id, i.state, i.current_version_id FROM annotation_item i
+    WHERE i.study_id = %(study)s AND i.external_id = named.item_name LIMIT 1
+) i ON true
+"""
+ITEMS = """
+SELECT i.id, %(study)s, i.item_name, (s.rest::json -> 0)::jsonb, i.version_id
+FROM import_items i JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = i.first WHERE i.is_new
+"""
+VERSIONS = f"""
+SELECT version_id, id, {", ".join(f"coalesce(texts ->> '{name}', '')" for name in TEXT_FIELDS)},
+    reference_clip_id, clip_id, coalesce(reference_file, ''), coalesce(file, ''), content_sha256
+FROM (
+    SELECT t.*, {content_sha256("texts")} AS content_sha256, r.clip_id AS reference_clip_id, a.clip_id,
+        r.file_name AS reference_file, a.file_name AS file
+    FROM (
+        SELECT i.version_id, i.id, s.job, s.item, s.n_sounds, {ITEM_TEXTS} AS texts
+        FROM import_items i JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = i.first
+        WHERE i.is_new OFFSET 0
+    ) AS t CROSS JOIN LATERAL (SELECT t.job, t.item, t.n_sounds) AS s {ITEM_SOUNDS}
+) AS content
+"""
+# A task that comes to an item which was withdrawn here goes with it.
+TASKS = """
+SELECT n.id, %(study)s, i.version_id, CASE i.state WHEN 'active' THEN %(ready)s ELSE %(withdrawn)s END, s.task_name,
+    CASE WHEN s.n_judgments = 0 THEN %(overlap)s
+         ELSE greatest(s.n_judgments, CASE WHEN %(archive)s THEN 1 ELSE %(overlap)s END) END,
+    n.shuffle_key, CASE n."check" WHEN 'gold' THEN %(gold)s WHEN 'training' THEN %(training)s ELSE %(regular)s END
+FROM import_tasks n JOIN import_items i ON i.item_name = n.item_name
+JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = n.ordinal
+"""
+PAGE_SLOTS = """
+CREATE TEMP TABLE import_slots ON COMMIT DROP AS
+SELECT n.ordinal, n.id AS task_id, (e.slot - 1)::int AS slot, i.version_id, i.is_new, e.value ->> 0 AS system,
+    e.value ->> 3 AS role, e.value ->> 1 AS text, d.clip_id, coalesce(d.file_name, '') AS file_name
+FROM import_tasks n JOIN import_items i ON i.item_name = n.item_name
+JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = n.ordinal
+CROSS JOIN LATERAL json_array_elements(s.candidates::json) WITH ORDINALITY AS e (value, slot)
+LEFT JOIN annotation_stagedsound d ON s.n_sounds > 0 AND d.job = s.job AND d.sound = (e.value -> 2)::text
+"""
+SYSTEMS = """
+SELECT %(study)s, name, role FROM (SELECT DISTINCT ON (system) system AS name, role FROM import_slots) AS named
+WHERE NOT EXISTS (SELECT FROM annotation_system y WHERE y.study_id = %(study)s AND y.name = named.name) ORDER BY name
+"""
+# Two tasks that show one system's same output share the candidate. The others are numbered: they are a system's takes.
+PAGE_CANDIDATES = """
+CREATE TEMP TABLE import_candidates ON COMMIT DROP AS
+WITH shown AS (
+    SELECT u.*, y.id AS system_id, CASE WHEN u.is_new THEN NULL ELSE (
+        SELECT max(c.id) FROM annotation_candidate c WHERE c.item_version_id = u.version_id
+            AND c.system_id = y.id AND c.text = u.text AND c.clip_id IS NOT DISTINCT FROM u.clip_id
+    ) END AS old_id
+    FROM import_slots u JOIN annotation_system y ON y.study_id = %(study)s AND y.name = u.system
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY version_id, system_id, text, clip_id ORDER BY ordinal, slot) AS nth
+    FROM shown
+), numbered AS (
+    SELECT *, CASE WHEN old_id IS NULL AND nth = 1
+        THEN nextval((SELECT pg_get_serial_sequence('annotation_candidate', 'id')::regclass)) END AS new_id
+    FROM (SELECT * FROM ranked ORDER BY ordinal, slot) AS ordered
+)
+SELECT ordinal, task_id, slot, version_id, is_new, system_id, text, clip_id, file_name, new_id, old_id,
+    coalesce(old_id, max(new_id) OVER (PARTITION BY version_id, system_id, text, clip_id)) AS candidate_id
+FROM numbered
+"""
+CANDIDATES = """
+SELECT new_id, version_id, system_id, row_number() OVER (PARTITION BY version_id, system_id ORDER BY new_id) + CASE
+        WHEN is_new THEN 0 ELSE coalesce((SELECT max(c.take) FROM annotation_candidate c
+            WHERE c.item_version_id = n.version_id AND c.system_id = n.system_id), 0) END,
+    text, clip_id, file_name
+FROM import_candidates n WHERE new_id IS NOT NULL ORDER BY new_id
+"""
+SLOTS = "SELECT task_id, slot, candidate_id FROM import_candidates ORDER BY task_id, slot"
+# Those that expect answers; those about a version that was there.
+CHECKS = """
+SELECT n.id, s.rest FROM import_tasks n JOIN annotation_stagedtask s ON s.job = %(job)s AND s.ordinal = n.ordinal
+WHERE n."check" IS NOT NULL ORDER BY n.id
+"""
+OF_OLD_ITEMS = """
+SELECT n.id, i.version_id FROM import_tasks n JOIN import_items i USING (item_name) WHERE NOT i.is_new ORDER BY n.id
+"""
+COUNTS = """
+SELECT (SELECT count(*) FROM import_items WHERE is_new), count(*),
+    count(*) FILTER (WHERE i.state = 'active' AND n."check" IS NULL)
+FROM import_tasks n JOIN import_items i USING (item_name)
+"""
+
+# ── Foreign keys, checked once for each row that is referred to ────────────────
+
+MAY_CHECK_KEYS_ITSELF = "SELECT has_parameter_privilege('session_replication_role', 'SET')"
+# By table, what an import refers to of what it did not just write: at its beginning, and with each page.
+REFERRED_TO = {
+    "annotation_study": "SELECT %(study)s::bigint",
+    "annotation_clip": "SELECT clip_id FROM annotation_stagedsound WHERE job = %(job)s AND clip_id IS NOT NULL",
+}
+PAGE_REFERS_TO = {
+    "annotation_item": "SELECT id FROM import_items WHERE NOT is_new",
+    "annotation_itemversion": "SELECT version_id FROM import_items WHERE NOT is_new",
+    "annotation_system": "SELECT system_id FROM import_candidates",
+    "annotation_candidate": "SELECT old_id FROM import_candidates WHERE old_id IS NOT NULL",
+}
+
+
+def lock_keys(table: str, ids: str) -> str:
+    """Lock rows as the trigger of a foreign key would; how many of them are not there."""
+    return f"""
+    SELECT (SELECT count(*) FROM (SELECT DISTINCT * FROM ({ids}) AS ids) AS named) - (SELECT count(*) FROM (
+        SELECT id FROM {table} WHERE id IN ({ids}) ORDER BY id FOR KEY SHARE) AS locked)
+    """

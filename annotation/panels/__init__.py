@@ -1,0 +1,1 @@
+"""Crowdsourcing panels: participants who come by a link, without an account, and go back with a code."""

@@ -1,0 +1,1 @@
+"""Causal language models of this machine that read and write."""
