@@ -36,3 +36,22 @@ def test_unsaved_edits_come_back_after_other_pages_and_after_signing_in_again(
     page.get_by_text("Saved.", exact=True).wait_for()
     assert page.get_by_text("Not saved yet.").is_hidden()
     assert Study.objects.get().title == "Bird songs"
+
+
+def test_what_is_typed_before_the_page_has_its_scripts_counts_as_unsaved(page, signed_in):
+    study = StudyFactory(slug="s", title="Bird calls")
+    signed_in(member(study, "admin"))
+    held = []
+    page.route("**/keep_edits*.js", lambda route: held.append(route), times=1)
+    page.goto("/studies/s/settings/", wait_until="domcontentloaded")
+    page.get_by_label("Title").fill("Bird songs")
+    assert page.get_by_text("Not saved yet.").is_hidden()
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    page.get_by_text("Not saved yet.").wait_for()
+    page.get_by_role("navigation", name="Settings").get_by_role("link", name="Listening", exact=True).click()
+    page.get_by_role("heading", name="Listening", exact=True).wait_for()
+    page.get_by_role("navigation", name="Settings").get_by_role("link", name="General").click()
+    page.get_by_text("What you entered before is back.").wait_for()
+    assert page.get_by_label("Title").input_value() == "Bird songs"

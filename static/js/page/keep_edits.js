@@ -12,7 +12,7 @@ export default function keepEdits(form) {
   const keyOf = (address) => `${PREFIX}${form.dataset.account}:${new URL(address, location.href).pathname}`;
   const key = keyOf(form.action);
   const part = (name) => form.querySelector(`[data-part="${name}"]`);
-  const saved = entriesOf(form);
+  const saved = savedEntriesOf(form); // not what it holds now: somebody may have typed before this module was loaded
   const wasRefused = "unsaved" in form.dataset; // what the page shows now is what the server has just refused
   let isLeaving = false;
 
@@ -46,13 +46,9 @@ export default function keepEdits(form) {
   const kept = wasRefused ? null : storage.getJson(key);
   const isStored = kept?.sent && document.querySelector(".messages .success, [data-saved]");
   if (kept && !isStored && !equal(kept.entries, saved)) {
-    restore(form, kept.entries);
+    restore(form, kept.entries, editedNames(form));
     show(equal(kept.saved, saved) ? "restored" : "outdated");
-  } else {
-    if (wasRefused) keep();
-    else storage.remove(key);
-    show();
-  }
+  } else keep();
 
   form.addEventListener("input", keep);
   form.addEventListener("change", keep);
@@ -80,23 +76,44 @@ function staysOnSite(link) {
 const SECRET = ["file", "password", "hidden", "submit", "button"];
 
 /** What a form holds, as [name, value] pairs; without files, passwords and what the page itself put there. */
-export function entriesOf(form) {
-  return [...form.elements]
-    .filter(({ name, type }) => name && !SECRET.includes(type))
-    .flatMap((control) => {
-      if (["checkbox", "radio"].includes(control.type)) return control.checked ? [[control.name, control.value]] : [];
-      if (control.type === "select-multiple") return [...control.selectedOptions].map(({ value }) => [control.name, value]);
-      return [[control.name, control.value]];
-    });
+export const entriesOf = (form) => namedControls(form).flatMap(entriesOfControl);
+
+/** The same pairs as the server sent them, whatever has been typed since. */
+const savedEntriesOf = (form) => namedControls(form).map(asSent).flatMap(entriesOfControl);
+
+function asSent(control) {
+  const copy = control.cloneNode(true);
+  if (["checkbox", "radio"].includes(copy.type)) copy.checked = copy.defaultChecked;
+  else if (copy.options) for (const option of copy.options) option.selected = option.defaultSelected;
+  else copy.value = copy.defaultValue;
+  return copy;
 }
 
-/** Put such pairs back; controls that the pairs do not know are unchecked, or stay as they are where they hold a text. */
-export function restore(form, entries) {
+const namedControls = (form) => [...form.elements].filter(({ name, type }) => name && !SECRET.includes(type));
+
+function entriesOfControl(control) {
+  if (["checkbox", "radio"].includes(control.type)) return control.checked ? [[control.name, control.value]] : [];
+  if (control.type === "select-multiple") return [...control.selectedOptions].map(({ value }) => [control.name, value]);
+  return [[control.name, control.value]];
+}
+
+/** Names of the controls that hold something else than the server sent. */
+function editedNames(form) {
+  const byName = (entries) => Map.groupBy(entries, ([name]) => name);
+  const [saved, now] = [byName(savedEntriesOf(form)), byName(entriesOf(form))];
+  return new Set([...saved.keys(), ...now.keys()].filter((name) => !equal(saved.get(name), now.get(name))));
+}
+
+/**
+ * Put such pairs back, except for controls with the names to skip. Controls that the pairs do not know are unchecked, or
+ * stay as they are where they hold a text.
+ */
+export function restore(form, entries, skip = new Set()) {
   const values = new Map();
   for (const [name, value] of entries) values.set(name, [...(values.get(name) ?? []), value]);
   const next = new Map();
-  for (const control of form.elements) {
-    if (!control.name || SECRET.includes(control.type)) continue;
+  for (const control of namedControls(form)) {
+    if (skip.has(control.name)) continue;
     const own = values.get(control.name) ?? [];
     if (["checkbox", "radio"].includes(control.type)) control.checked = own.includes(control.value);
     else if (control.type === "select-multiple") for (const option of control.options) option.selected = own.includes(option.value);
