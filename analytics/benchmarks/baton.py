@@ -39,7 +39,7 @@ class _Judged:
 def baton_ratings(folder: Folder, units: Units) -> Iterator[Rating]:
     for one in _judged(folder):
         unit = units.number(one.sound, one.text)
-        yield Rating(unit, float(one.preferred), part=f"Baton ({one.events})", cluster=one.text)
+        yield Rating(unit, float(one.preferred), parts=(f"Baton ({one.events})",), cluster=one.text)
 
 
 def baton_pairs(folder: Folder, units: Units) -> Iterator[Choice]:

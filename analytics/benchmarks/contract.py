@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -19,22 +19,27 @@ class BenchmarkError(Exception):
 
 @dataclass(frozen=True)
 class Unit:
-    """A sound beside a text: what a metric scores, once, however many pairs it is part of."""
+    """A sound beside a text: what a metric scores, once, however many pairs it is part of.
 
-    sound: Path
+    Of an answer to a question, the text is the answer, `fields` what else a metric may read by name (question,
+    reference); its sound may be left out where the metric does not hear."""
+
+    sound: Path | None
     text: str
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Rating:
     """What people gave a unit: a mean rating, or 1 and 0 for preferred and rejected. `unit` is an index.
 
-    cluster: what it shares with others that are not independent of it (the prompt, the sound).
+    It counts in each of its `parts`. cluster: what it shares with others that are not independent of it (the prompt,
+    the sound).
     """
 
     unit: int
     human: float
-    part: str
+    parts: tuple[str, ...]
     cluster: str
 
 
@@ -61,9 +66,18 @@ class Square:
 
 
 @dataclass(frozen=True)
+class Composition:
+    """What a benchmark has of one source: counts by name."""
+
+    source: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """An opened benchmark. `left_out` names the sounds that are not in the folder, where that was allowed; `limit` is
-    how many of each part are kept, where that is not all."""
+    how many of each part are kept, where that is not all. `composition` is of all that is published, where its paper
+    has a table of that."""
 
     name: str
     title: str
@@ -73,11 +87,12 @@ class Benchmark:
     squares: tuple[Square, ...] = ()
     left_out: tuple[str, ...] = ()
     limit: int | None = None
+    composition: tuple[Composition, ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
-        names = [one.part for one in self.ratings] + [one.part for one in self.squares]
-        names += [part for choice in self.choices for part in choice.parts]
+        names = [one.part for one in self.squares]
+        names += [part for one in (*self.ratings, *self.choices) for part in one.parts]
         return tuple(dict.fromkeys(names))
 
 
@@ -87,8 +102,8 @@ class Units:
 
     numbers: dict[Unit, int] = field(default_factory=dict)
 
-    def number(self, sound: Path, text: str) -> int:
-        return self.numbers.setdefault(Unit(sound, text), len(self.numbers))
+    def number(self, sound: Path | None, text: str, **fields: str) -> int:
+        return self.numbers.setdefault(Unit(sound, text, tuple(fields.items())), len(self.numbers))
 
     def all(self) -> tuple[Unit, ...]:
         return tuple(self.numbers)
@@ -96,7 +111,7 @@ class Units:
 
 def limit_benchmark(benchmark: Benchmark, n: int) -> Benchmark:
     """The first n ratings, choices or squares of each part, and the units they need: for trying things out."""
-    ratings = _first_of_each_part(benchmark.ratings, lambda one: one.part, n)
+    ratings = _first_of_each_part(benchmark.ratings, lambda one: one.parts[0], n)
     choices = _first_of_each_part(benchmark.choices, lambda one: one.parts[0], n)
     squares = _first_of_each_part(benchmark.squares, lambda one: one.part, n)
     used = [one.unit for one in ratings] + [side for one in choices for side in (one.first, one.second)]
@@ -134,15 +149,19 @@ _MOST_NAMED = 3
 class Folder:
     """A folder and the sounds in it, at any depth. `published` is the sentence that says where it comes from.
 
-    With `skip_missing` sounds that are not there are noted in `missing`; otherwise `check` refuses the folder.
+    With `skip_missing` sounds that are not there are noted in `missing`; otherwise `check` refuses the folder. Without
+    `needs_sounds` a benchmark of answers may leave them out: the metric reads texts alone.
     """
 
-    def __init__(self, path: Path, *, published: str, skip_missing: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, published: str, skip_missing: bool = False, needs_sounds: bool = True
+    ) -> None:
         if not path.is_dir():
             raise BenchmarkError(f"{path} is not a folder. {published}")
         self.path = path
         self.published = published
         self.skip_missing = skip_missing
+        self.needs_sounds = needs_sounds
         self.missing: dict[str, None] = {}
         self._by_name: dict[str, list[PurePosixPath]] = {}
         self._by_stem: dict[str, list[PurePosixPath]] = {}
@@ -153,10 +172,12 @@ class Folder:
 
     def file(self, places: Sequence[str]) -> Path:
         """The first of these that is there."""
-        for place in places:
-            if (self.path / place).is_file():
-                return self.path / place
+        if found := self.file_if_there(places):
+            return found
         raise self.invalid(f"has no file {' or '.join(places)}")
+
+    def file_if_there(self, places: Sequence[str]) -> Path | None:
+        return next((self.path / place for place in places if (self.path / place).is_file()), None)
 
     def named(self, suffix: str, words: Sequence[str]) -> Path:
         """The one file of this kind whose name holds all the words, in any case."""
@@ -229,6 +250,16 @@ class Folder:
     def video(self, name: str) -> Path | None:
         """The sound of a YouTube video, named by its id, with or without a Y before it and a time after it."""
         return self._unique_match(self._by_video.get(name, []), name)
+
+    def recording_or_video(self, name: str) -> Path | None:
+        """The sound of this path; else of this name, whatever its suffix; else of the video that it names."""
+        if self.holds(name):
+            return self.sound(name)
+        stem = PurePosixPath(name).stem
+        video = next(
+            (one for one in (stem[:_YOUTUBE_ID], stem[1:][:_YOUTUBE_ID]) if one in self._by_video), ""
+        )
+        return self.video(video) if video and stem not in self._by_stem else self.recording(name)
 
     def check(self, *, part: str) -> None:
         """Raises BenchmarkError if sounds asked for are not there."""

@@ -34,4 +34,4 @@ def pam_ratings(folder: Folder, units: Units) -> Iterator[Rating]:
     sounds = folder.sounds((name for name, _text in ratings), part="PAM")
     for (name, text), scores in ratings.items():
         if (sound := sounds[name]) is not None:
-            yield Rating(units.number(sound, text), sum(scores) / len(scores), part="PAM", cluster=text)
+            yield Rating(units.number(sound, text), sum(scores) / len(scores), parts=("PAM",), cluster=text)

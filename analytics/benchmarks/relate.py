@@ -33,7 +33,7 @@ Means = Mapping[tuple[Path, str], Fraction]
 
 def relate_ratings(folder: Folder, units: Units) -> Iterator[Rating]:
     for (sound, text), mean in _means(folder).items():
-        yield Rating(units.number(sound, text), float(mean), part="RELATE", cluster=text)
+        yield Rating(units.number(sound, text), float(mean), parts=("RELATE",), cluster=text)
 
 
 def relate_pairs(folder: Folder, units: Units) -> Iterator[Choice]:

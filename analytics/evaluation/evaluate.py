@@ -19,16 +19,22 @@ from typing import Any
 import numpy as np
 
 from analytics.benchmarks import Benchmark, Unit
+from analytics.evaluation.data_tables import data_files, example_units
 from analytics.evaluation.results import (
     DEFAULT_OUTPUT,
     ENSEMBLE_MEAN,
     ENSEMBLE_SPREAD,
+    ENTAILMENT_OUTPUT,
+    JUDGE_OUTPUT,
     BenchmarkResult,
     OutputResult,
     benchmark_figures,
-    layout_of,
+    columns_of,
+    layouts_of,
     model_name,
     pair_figures,
+    usual_output,
+    weight_figures,
 )
 from analytics.evaluation.score_file import (
     CachedScore,
@@ -43,9 +49,11 @@ from analytics.evaluation.tables import (
     as_markdown,
     metric_table,
     scorers_plot,
+    settings_plot,
     templates_as_markdown,
     templates_plot,
 )
+from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Resampling
 from annotation.audio.decode import Source, open_audio, open_file
 from annotation.audio.errors import AudioError
@@ -106,6 +114,7 @@ def evaluate(
                 even=even if entry.reads is Reads.PAIR else None,
                 resampling=resampling,
             ),
+            examples=_examples_of(benchmark, keys, scored) if entry.reads is Reads.SINGLE else {},
         )
         (folder / "results").mkdir(parents=True, exist_ok=True)
         _write(
@@ -135,7 +144,7 @@ def results_in(folder: Path) -> list[BenchmarkResult]:
 
 def _examples(benchmark: Benchmark, *, pairs: bool) -> tuple[list[str], dict[str, Example]]:
     """The key of every unit (or of every choice, for a scorer of pairs), and one example for each key."""
-    sounds = _sounds(sorted({unit.sound for unit in benchmark.units}))
+    sounds = _sounds(sorted({unit.sound for unit in benchmark.units if unit.sound is not None}))
     units_of_examples: list[tuple[Unit, ...]] = [(unit,) for unit in benchmark.units]
     if pairs:
         units_of_examples = [
@@ -153,7 +162,8 @@ def _example(number: int, units: Sequence[Unit], sounds: Mapping[Path, Sound]) -
         heard = heard[:1]
     else:
         texts = texts[:1]
-    return Example(number, tuple(sounds[path] for path in heard), tuple(texts))
+    own = tuple(sounds[path] for path in heard if path is not None)
+    return Example(number, own, tuple(texts), dict(units[0].fields))
 
 
 def _sounds(paths: Sequence[Path]) -> dict[Path, Sound]:
@@ -186,18 +196,36 @@ def _outputs(
 ) -> dict[str, OutputResult]:
     """keys: of each unit or choice. even: where a scorer of pairs prefers neither; None for a scorer of single sounds
     and texts."""
-    columns = layout_of(benchmark).columns_of(benchmark)
-    values_by_output = [scored[key].values for key in keys]
+    columns = columns_of(benchmark)
+    plain = [column for column in columns if column.weight is None]
+
+    def values_of(output: str) -> FloatArray:
+        return np.array([scored[key].values.get(output, np.nan) for key in keys])
+
     outputs = {}
     # Where everything failed, the figures say that they are undefined.
-    for name in _output_names(scored.values()) or [DEFAULT_OUTPUT]:
-        values = np.array([by_output.get(name, np.nan) for by_output in values_by_output])
+    names = _output_names(scored.values()) or [DEFAULT_OUTPUT]
+    for name in names:
         if even is None:
-            figures = benchmark_figures(benchmark, columns, values, resampling=resampling)
+            figures = benchmark_figures(benchmark, plain, values_of(name), resampling=resampling)
         else:
-            figures = pair_figures(benchmark, columns, values - even, resampling=resampling)
+            figures = pair_figures(benchmark, plain, values_of(name) - even, resampling=resampling)
+        if name == usual_output(names) and {JUDGE_OUTPUT, ENTAILMENT_OUTPUT} <= set(names):
+            judge, entailment = values_of(JUDGE_OUTPUT), values_of(ENTAILMENT_OUTPUT)
+            figures |= weight_figures(benchmark, columns, judge, entailment, resampling=resampling)
         outputs[name] = OutputResult(figures, _bounded(scored.values(), name))
     return outputs
+
+
+def _examples_of(
+    benchmark: Benchmark, keys: Sequence[str], scored: Mapping[str, CachedScore]
+) -> dict[str, float]:
+    names = _output_names(scored.values())
+    if not names:
+        return {}
+    shown = {number: scored[keys[unit]].values for number, unit in example_units(benchmark).items()}
+    usual = usual_output(names)
+    return {number: values[usual] for number, values in shown.items() if usual in values}
 
 
 def _output_names(scored: Iterable[CachedScore]) -> list[str]:
@@ -230,12 +258,15 @@ def _write(path: Path, text: str) -> None:
 
 
 def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:
-    """The files of the table that shows this benchmark: NAME.md, .csv and .svg, and NAME-templates.md and .svg where a
+    """The files of the tables that show this benchmark: NAME.md, .csv and .svg, and NAME-templates.md and .svg where a
     scorer was asked with several templates."""
     # Scorers may be evaluated into one folder side by side: whoever writes the tables last has read all results.
     with (folder / ".tables.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        files = dict(_files(metric_table(layout_of(benchmark), results_in(folder))))
+        results = results_in(folder)
+        tables = [metric_table(layout, results) for layout in layouts_of(benchmark)]
+        files = {name: text for table in tables if table.rows for name, text in _files(table)}
+        files |= dict(data_files(benchmark, results))
         for name, text in files.items():
             _write(folder / name, text)
     return [folder / name for name in files]
@@ -245,7 +276,7 @@ def _files(table: MetricTable) -> Iterator[tuple[str, str]]:
     name = table.layout.name
     yield f"{name}.md", as_markdown(table)
     yield f"{name}.csv", as_csv(table)
-    yield f"{name}.svg", scorers_plot(table)
+    yield f"{name}.svg", settings_plot(table) if table.layout.lines else scorers_plot(table)
     if table.by_template:
         yield f"{name}-templates.md", templates_as_markdown(table)
         yield f"{name}-templates.svg", templates_plot(table)

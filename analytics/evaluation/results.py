@@ -1,21 +1,21 @@
-"""Benchmark results: the AQAScore paper's figures of a scorer, each with its interval and counts."""
+"""Benchmark results: the papers' figures of a scorer, each with its interval and counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
-from analytics.benchmarks import Benchmark, Rating
+from analytics.benchmarks import Benchmark, Rating, aqeval
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Estimate, Resampling
-from analytics.statistics.correlation import correlations
+from analytics.statistics.correlation import correlations, pearson_and_spearman
 from analytics.statistics.judges.accuracy import auc, composition_scores, pairwise_accuracy
 
-# Columns of the paper's tables, in their order (AQAScore, tables 2 to 6).
+# Columns of the papers' tables, in their order (AQAScore, tables 2 to 6; AURA, tables 2 to 4 and figure 3).
 
 Statistic = Literal["lcc", "srcc", "ktau", "auc", "accuracy", "text", "audio", "group"]
 
@@ -25,31 +25,51 @@ SHARES = frozenset({"accuracy", "text", "audio", "group"})
 
 @dataclass(frozen=True)
 class BenchmarkColumn:
-    """One figure: what stands above it, and of which part of a benchmark it is which statistic."""
+    """One figure: what stands above it, and of which part of a benchmark it is which statistic.
+
+    hundredfold: a correlation that its paper prints times 100; shares always are. weight: not of the scores but of
+    AURA's judge plus so many times its entailment.
+    """
 
     heading: str
     label: str
     part: str
     statistic: Statistic
+    hundredfold: bool = False
+    weight: float | None = None
 
     @property
     def key(self) -> str:
-        return f"{self.part}: {self.statistic}"
+        weight = "" if self.weight is None else f", w = {self.weight:g}"
+        return f"{self.part}: {self.statistic}{weight}"
+
+    @property
+    def unit(self) -> int:
+        """What printed figures are divided by."""
+        return 100 if self.hundredfold or self.statistic in SHARES else 1
 
     def shown(self, value: float) -> str:
-        if self.statistic in SHARES:
-            return f"{100 * value:.2f}" if self.statistic != "accuracy" else f"{100 * value:.1f}"
-        return f"{value:.3f}".replace("-", "−")
+        digits = 3 if self.unit == 1 else 1 if self.statistic == "accuracy" else 2
+        return f"{self.unit * value:.{digits}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """A table of the paper: `number` is its own there."""
+    """A table of a paper: `number` is its own there, of its tables or figures (`kind`).
+
+    scorers: those that it is about, where it is not about all. settings: whether rows name what was set otherwise than
+    usual. lines: whether its columns are values of one setting, drawn as lines.
+    """
 
     name: str
     number: int
     title: str
     columns: tuple[BenchmarkColumn, ...]
+    paper: str = "AQAScore"
+    kind: Literal["table", "figure"] = "table"
+    scorers: tuple[str, ...] = ()
+    settings: bool = False
+    lines: bool = False
 
     def columns_of(self, benchmark: Benchmark) -> tuple[BenchmarkColumn, ...]:
         return tuple(column for column in self.columns if column.part in benchmark.parts)
@@ -74,6 +94,51 @@ def _accuracy_columns(labels: Sequence[str], headings: Sequence[str]) -> tuple[B
 
 _CORRELATIONS: Mapping[str, Statistic] = {"LCC": "lcc", "SRCC": "srcc", "KTAU": "ktau"}
 _COMPOSITION: Mapping[str, Statistic] = {"Text": "text", "Audio": "audio", "Group": "group"}
+
+# AURA's weights of the entailment; the paper and the released code take 0.1.
+WEIGHTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+
+
+def _aqeval_layouts(split: str) -> Iterator[TableLayout]:
+    """AURA, tables 2 to 4 and figure 3, which have Pearson's r of the test split; Spearman's rho has its own beside."""
+    whole = aqeval.SPLITS[split]
+    name = "aqeval" if split == "test" else f"aqeval-{split}"
+
+    def layout(
+        key: str, number: int, title: str, columns: Iterable[BenchmarkColumn], **more: Any
+    ) -> TableLayout:
+        return TableLayout(f"{name}-{key}", number, f"{whole}: {title}", tuple(columns), paper="AURA", **more)
+
+    statistics: tuple[tuple[str, str, Statistic], ...] = (
+        ("", "Pearson’s r", "lcc"),
+        ("-spearman", "Spearman’s rho", "srcc"),
+    )
+    for suffix, called, statistic in statistics:
+        of_types = [
+            _aqeval_column(whole, "", kind, kind, statistic) for kind in (*aqeval.TYPES, aqeval.OVERALL)
+        ]
+        of_systems = [
+            _aqeval_column(whole, system, source, f"{system}/{source}", statistic)
+            for system in aqeval.SYSTEMS.values()
+            for source in aqeval.SOURCES
+        ]
+        of_systems += [
+            _aqeval_column(whole, aqeval.OVERALL, source, source, statistic) for source in aqeval.SOURCES
+        ]
+        yield layout(f"types{suffix}", 2, f"{called} by type of question, times 100", of_types)
+        yield layout(f"systems{suffix}", 3, f"{called} by system and source, times 100", of_systems)
+        configured = f"{called} by configuration of AURA, times 100"
+        yield layout(f"configurations{suffix}", 4, configured, of_types, scorers=("aura",), settings=True)
+        weighted = [
+            replace(of_types[-1], heading="w =", label=f"{weight:g}", weight=weight) for weight in WEIGHTS
+        ]
+        title = f"{called} by weight of the entailment, times 100"
+        yield layout(f"weights{suffix}", 3, title, weighted, kind="figure", settings=True, lines=True)
+
+
+def _aqeval_column(whole: str, heading: str, label: str, part: str, statistic: Statistic) -> BenchmarkColumn:
+    return BenchmarkColumn(heading, label, f"{whole}/{part}", statistic, hundredfold=True)
+
 
 LAYOUTS = (
     TableLayout("relevance", 2, "Human-rated relevance", _columns(("RELATE", "PAM"), _CORRELATIONS)),
@@ -108,12 +173,19 @@ LAYOUTS = (
         _accuracy_columns(("HH", "HM", "MM", "All"), ("AudioCaps-Main", "Clotho-Main"))
         + _accuracy_columns(("AudioCaps", "Clotho"), ("Hallucination",)),
     ),
+    *(layout for split in aqeval.SPLITS for layout in _aqeval_layouts(split)),
 )
 
 
-def layout_of(benchmark: Benchmark) -> TableLayout:
-    """The table that shows it."""
-    return next(layout for layout in LAYOUTS if layout.columns_of(benchmark))
+def layouts_of(benchmark: Benchmark) -> tuple[TableLayout, ...]:
+    """The tables that show it."""
+    return tuple(layout for layout in LAYOUTS if layout.columns_of(benchmark))
+
+
+def columns_of(benchmark: Benchmark) -> tuple[BenchmarkColumn, ...]:
+    """Those of all its tables, each once."""
+    columns = (column for layout in layouts_of(benchmark) for column in layout.columns_of(benchmark))
+    return tuple({column.key: column for column in columns}.values())
 
 
 @dataclass(frozen=True)
@@ -131,7 +203,12 @@ def benchmark_figures(
     benchmark: Benchmark, columns: Sequence[BenchmarkColumn], scores: FloatArray, *, resampling: Resampling
 ) -> dict[str, BenchmarkFigure]:
     """By the key of the column. scores: one per unit, NaN where there is none; higher is better."""
-    correlated = cache(lambda part: _correlation_figures(_rated(benchmark, part), scores, resampling))
+    with_tau = {column.part for column in columns if column.statistic == "ktau"}
+    correlated = cache(
+        lambda part: _correlation_figures(
+            _rated(benchmark, part), scores, with_tau=part in with_tau, resampling=resampling
+        )
+    )
     composed = cache(lambda part: _composition_figures(benchmark, part, scores, resampling))
     figures: dict[str, BenchmarkFigure] = {}
     for column in columns:
@@ -148,6 +225,26 @@ def benchmark_figures(
     return figures
 
 
+def weight_figures(
+    benchmark: Benchmark,
+    columns: Sequence[BenchmarkColumn],
+    judge: FloatArray,
+    entailment: FloatArray,
+    *,
+    resampling: Resampling,
+) -> dict[str, BenchmarkFigure]:
+    """The same of AURA's two parts, one of each per unit, for each column's weight of the entailment (AURA, equation 2
+    and figure 3). Its scaling to 0 to 1 changes no correlation."""
+    figures = {}
+    for column in columns:
+        if column.weight is not None:
+            scores = judge + column.weight * entailment
+            plain = replace(column, weight=None)
+            of_weight = benchmark_figures(benchmark, [plain], scores, resampling=resampling)
+            figures[column.key] = of_weight[plain.key]
+    return figures
+
+
 def pair_figures(
     benchmark: Benchmark, columns: Sequence[BenchmarkColumn], leads: FloatArray, *, resampling: Resampling
 ) -> dict[str, BenchmarkFigure]:
@@ -156,21 +253,22 @@ def pair_figures(
 
 
 def _rated(benchmark: Benchmark, part: str) -> list[Rating]:
-    return [one for one in benchmark.ratings if one.part == part]
+    return [one for one in benchmark.ratings if part in one.parts]
 
 
 def _correlation_figures(
-    rated: Sequence[Rating], scores: FloatArray, resampling: Resampling
+    rated: Sequence[Rating], scores: FloatArray, *, with_tau: bool, resampling: Resampling
 ) -> dict[str, BenchmarkFigure]:
+    """Tau's interval takes a time that grows with the square of the items, so it is computed only where it is shown."""
     of_rated = scores[[one.unit for one in rated]]
-    estimates = correlations(
-        of_rated,
-        [one.human for one in rated],
-        clusters=[one.cluster for one in rated],
-        resampling=resampling,
-    )
+    humans, clusters = [one.human for one in rated], [one.cluster for one in rated]
+    if with_tau:
+        three = correlations(of_rated, humans, clusters=clusters, resampling=resampling)
+        each = {"lcc": three.lcc, "srcc": three.srcc, "ktau": three.ktau}
+    else:
+        lcc, srcc = pearson_and_spearman(of_rated, humans, clusters=clusters, resampling=resampling)
+        each = {"lcc": lcc, "srcc": srcc}
     missing = int(np.isnan(of_rated).sum())
-    each = {"lcc": estimates.lcc, "srcc": estimates.srcc, "ktau": estimates.ktau}
     return {name: BenchmarkFigure(estimate, missing) for name, estimate in each.items()}
 
 
@@ -212,8 +310,11 @@ def _composition_figures(
 
 # Stored results.
 
-# What a scorer's usual question is called; one without it is shown by its first output.
+# What a scorer's usual question is called; one without it is shown by its score, or by its first output.
 DEFAULT_OUTPUT = "default"
+_USUAL_OUTPUTS = (DEFAULT_OUTPUT, "value", "score")
+# AURA's parts, beside its score.
+JUDGE_OUTPUT, ENTAILMENT_OUTPUT = "judge", "entailment"
 # What scorers call the mean of their templates' scores, and how far those lie apart: neither is a template.
 ENSEMBLE_MEAN = "mean"
 ENSEMBLE_SPREAD = "spread"
@@ -231,7 +332,8 @@ class OutputResult:
 @dataclass(frozen=True)
 class BenchmarkResult:
     """`limit`: how many of each part were looked at, None for all. `faults` counts examples without a score, by code.
-    `left_out`: sounds that were not in the folder."""
+    `left_out`: sounds that were not in the folder. `examples`: the usual output of those that the paper shows, by their
+    number there, from 1."""
 
     benchmark: str
     scorer: str
@@ -245,18 +347,21 @@ class BenchmarkResult:
     faults: Mapping[str, int]
     left_out: tuple[str, ...]
     outputs: Mapping[str, OutputResult]
+    examples: Mapping[str, float] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @property
     def usual(self) -> OutputResult:
-        """The usual question's, or else the first."""
-        return self.outputs.get(DEFAULT_OUTPUT) or next(iter(self.outputs.values()))
+        """The usual question's, or else the score, or the first."""
+        return self.outputs[usual_output(self.outputs)]
 
     @property
     def templates(self) -> list[str]:
-        return [name for name in self.outputs if name != ENSEMBLE_MEAN]
+        """Outputs that are one and the same score by several questions: as the scorer says, or beside the usual one."""
+        own = self.identity.get("templates", self.outputs if DEFAULT_OUTPUT in self.outputs else ())
+        return [name for name in self.outputs if name in own and name != ENSEMBLE_MEAN]
 
     @property
     def columns(self) -> set[str]:
@@ -273,6 +378,12 @@ class BenchmarkResult:
             for name, output in stored["outputs"].items()
         }
         return cls(**{**stored, "outputs": outputs, "left_out": tuple(stored["left_out"])})
+
+
+def usual_output(names: Iterable[str]) -> str:
+    """The one that tables show; there is at least one."""
+    outputs = list(names)
+    return next((name for name in _USUAL_OUTPUTS if name in outputs), outputs[0])
 
 
 def model_name(options: Mapping[str, Any], *, parts: int = 1) -> str:

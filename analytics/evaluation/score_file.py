@@ -45,8 +45,10 @@ class CachedScore:
 
 
 def content_key(example: Example) -> str:
-    """Names an example by what it says: the bytes of its sounds and its texts, in their order."""
-    content = [[sound.sha256 for sound in example.sounds], list(example.texts)]
+    """Names an example by what it says: the bytes of its sounds, its texts in their order, and its fields by name."""
+    content: list[Any] = [[sound.sha256 for sound in example.sounds], list(example.texts)]
+    if example.fields:
+        content.append(dict(sorted(example.fields.items())))
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:32]
 
 
@@ -157,7 +159,7 @@ def score_missing(
 
 def even_batches(examples: Sequence[Example], limits: BatchLimits) -> list[list[Example]]:
     """Batches of like length, the longest first: what does not fit into memory shows at once. What shares a sound
-    stays together, so that it is heard once."""
+    or a question stays together, so that it is heard or read once."""
     batches: list[list[Example]] = []
     longest = 0.0
     for example in sorted(examples, key=_by_length):
@@ -176,5 +178,6 @@ def _seconds(example: Example) -> float:
     return sum(sound.seconds for sound in example.sounds)
 
 
-def _by_length(example: Example) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
-    return -_seconds(example), tuple(sound.sha256 for sound in example.sounds), example.texts
+def _by_length(example: Example) -> tuple[float, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    sounds = tuple(sound.sha256 for sound in example.sounds)
+    return -_seconds(example), sounds, tuple(example.fields.values()), example.texts

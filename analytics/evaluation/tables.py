@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from analytics.benchmarks.published import PublishedFigure, PublishedRow, published_rows
 from analytics.evaluation.results import (
     DEFAULT_OUTPUT,
     ENSEMBLE_MEAN,
@@ -23,12 +24,16 @@ from analytics.evaluation.results import (
     spread_over_templates,
 )
 from analytics.reports.render.interval_plot import Block, Point, interval_plot
+from analytics.reports.render.line_plot import Line, LinePoint, line_plot
 from analytics.statistics.bootstrap import SENTENCES
 from annotation.csv_escaping import escape_formula
+from scoring.metrics import registry
 
 # Rows: results of one scorer through all benchmarks of a table.
 
 _DIGEST_SHOWN = 8
+# Options that name the model, or another, which a row does by itself; the question follows the benchmark.
+_NAMED_BY_MODEL = frozenset({"backbone", "checkpoint", "model", "template"})
 
 
 @dataclass
@@ -47,8 +52,13 @@ class MetricRow:
 
     @property
     def outputs(self) -> list[str]:
-        """The usual question first, the mean of all last."""
-        names = dict.fromkeys(name for result in self.results for name in result.outputs)
+        """Of the templates, the usual question first; the mean of all last."""
+        names = dict.fromkeys(
+            name
+            for result in self.results
+            for name in result.outputs
+            if name in result.templates or name == ENSEMBLE_MEAN
+        )
         return sorted(names, key=lambda name: (name != DEFAULT_OUTPUT, name == ENSEMBLE_MEAN))
 
     @property
@@ -63,6 +73,10 @@ class MetricRow:
             one.options.get("task") == task and one.digest != result.digest for one in self.results
         )
         return not reworded and not shown & result.columns
+
+    @property
+    def settings(self) -> str:
+        return settings_of(self.results[0])
 
     def usual_figure(self, column: BenchmarkColumn) -> BenchmarkFigure | None:
         figures = (result.usual.figures.get(column.key) for result in self.results)
@@ -113,13 +127,37 @@ def _scorer(result: BenchmarkResult) -> str:
 
 
 def _tell_apart(rows: list[MetricRow]) -> None:
-    """By the folder or owner of their models where that is enough, and otherwise by a digest."""
+    """By the folder or owner of their models where that is enough, else by their settings, and otherwise by a
+    digest."""
     first = [row.results[0] for row in rows]
     names = [model_name(result.options, parts=2) for result in first]
+    if len(set(names)) < len(names):
+        names = [", ".join(filter(None, (result.model, settings_of(result)))) for result in first]
     if len(set(names)) < len(names):
         names = [f"{result.model} ({result.digest[:_DIGEST_SHOWN]})".strip() for result in first]
     for row, result, name in zip(rows, first, names, strict=True):
         row.model = _labelled(result, name)
+
+
+def settings_of(result: BenchmarkResult) -> str:
+    """What was set otherwise than usual, but for the model, and for what the title names already."""
+    entry = registry.METRICS.get(result.scorer)
+    if entry is None:
+        return ""
+    chosen = {
+        option.name: result.options[option.name]
+        for option in entry.options
+        if option.kind not in ("choice", "table")
+        and option.name not in _NAMED_BY_MODEL
+        and result.options.get(option.name, option.default) != option.default
+    }
+    return ", ".join(f"{name} = {_setting(value)}" for name, value in chosen.items())
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _labelled(result: BenchmarkResult, model: str) -> str:
@@ -129,14 +167,22 @@ def _labelled(result: BenchmarkResult, model: str) -> str:
 
 _CSV = (
     "method", "model", "digest", "output", "benchmark", "part", "statistic", "value", "low", "high", "level", "n",
-    "clusters", "missing", "human_ties", "metric_ties", "replicates", "degenerate", "reason", "bounded",
+    "clusters", "missing", "human_ties", "metric_ties", "replicates", "degenerate", "reason", "bounded", "weight",
+    "published",
 )  # fmt: skip
+# What the rows of papers have in the place of an output.
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
 class MetricTable:
     layout: TableLayout
     rows: tuple[MetricRow, ...]
+
+    @property
+    def published(self) -> list[PublishedRow]:
+        """What papers print in this table."""
+        return published_rows(self.layout.name)
 
     @property
     def by_template(self) -> tuple[MetricRow, ...]:
@@ -146,15 +192,29 @@ class MetricTable:
 def metric_table(layout: TableLayout, results: Iterable[BenchmarkResult]) -> MetricTable:
     """The rows in the order of method and model; versions of one method and model have a row each."""
     keys = {column.key for column in layout.columns}
-    return MetricTable(layout, rows_of(result for result in results if keys & result.columns))
+    return MetricTable(
+        layout,
+        rows_of(
+            result
+            for result in results
+            if keys & result.columns and (not layout.scorers or result.scorer in layout.scorers)
+        ),
+    )
 
 
 def as_markdown(table: MetricTable) -> str:
-    """The best figure of a column bold, the second best underlined; below it what the figures rest on."""
+    """The best figure of a column bold, the second best underlined; published rows after one's own; below the table
+    what the figures rest on."""
     columns = table.layout.columns
     lines = [f"# {table.layout.title}", ""]
-    lines += _table_lines(("Method", "Model"), columns, _scorer_rows(table))
-    lines += ["", f"Laid out as table {table.layout.number} of the AQAScore paper. {_reading(table)}", ""]
+    lines += _table_lines(("Method", "Model"), columns, [*_scorer_rows(table), *_published_lines(table)])
+    layout = table.layout
+    lines += [
+        "",
+        f"Laid out as {layout.kind} {layout.number} of the {layout.paper} paper. {_reading(table)}",
+        "",
+    ]
+    lines += _published_note(table)
     lines += _data_notes(table)
     return "\n".join(lines) + "\n"
 
@@ -181,6 +241,7 @@ def as_csv(table: MetricTable) -> str:
                         writer.writerow(
                             _csv_line(row, result, output, column, figures_of.figures[column.key])
                         )
+    writer.writerows(_published_csv_lines(table))
     return text.getvalue()
 
 
@@ -194,7 +255,18 @@ def _csv_line(
     yield from (estimate.value, low, high, estimate.level, estimate.n, estimate.clusters)
     yield from (figure.missing, figure.human_ties, figure.metric_ties)
     yield from (estimate.replicates, estimate.degenerate, estimate.reason or "")
-    yield result.outputs[output].bounded
+    yield from (result.outputs[output].bounded, "" if column.weight is None else column.weight, "")
+
+
+def _published_csv_lines(table: MetricTable) -> Iterator[list[object]]:
+    """A line per figure, which is all that a paper prints of it; the last column names the paper and its table."""
+    for row in table.published:
+        for column in table.layout.columns:
+            if column.key in row.figures:
+                line: dict[str, object] = dict.fromkeys(_CSV, "")
+                line |= {"method": row.method, "model": row.model, "output": PUBLISHED, "part": column.part}
+                line |= {"statistic": column.statistic, "value": row.figures[column.key].value}
+                yield list((line | {"published": row.source}).values())
 
 
 def _table_lines(
@@ -213,7 +285,33 @@ def _scorer_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
         cells = []
         for column, mark in zip(table.layout.columns, marks, strict=True):
             cells.append(_cell(column, row.usual_figure(column), mark))
-        yield (_plain(row.title), _plain(row.model), *cells)
+        yield (_plain(row.title), _plain(_model_cell(table.layout, row)), *cells)
+
+
+def _model_cell(layout: TableLayout, row: MetricRow) -> str:
+    own = row.settings if layout.settings and row.settings not in row.model else ""
+    return ", ".join(filter(None, (row.model, own)))
+
+
+def _published_lines(table: MetricTable) -> Iterator[tuple[str, ...]]:
+    for row in table.published:
+        cells = (_printed(column, row.figures.get(column.key)) for column in table.layout.columns)
+        yield (_plain(row.method), f"{_plain(row.model)} *published*".strip(), *cells)
+
+
+def _printed(column: BenchmarkColumn, figure: PublishedFigure | None) -> str:
+    """With the digits that the paper has, where its unit is that of the column."""
+    if figure is None:
+        return "—"
+    if figure.unit != column.unit:
+        return column.shown(figure.value)
+    return str(figure.printed).replace("-", "−")
+
+
+def _published_note(table: MetricTable) -> Iterator[str]:
+    if sources := list(dict.fromkeys(row.source for row in table.published)):
+        yield f"*published*: as printed in {'; '.join(sources)}, without intervals; not scored here."
+        yield ""
 
 
 def _template_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
@@ -264,8 +362,8 @@ def _reading(table: MetricTable) -> str:
     level = f"{100 * levels.pop():g} % " if len(levels) == 1 else ""
     return (
         f"In brackets: {level}bootstrap intervals over prompts (or over sounds, where one sound has several pairs of "
-        "captions). Pairs that people left undecided do not count; a scorer's tie counts one half, except in CompA, "
-        "where it loses."
+        "captions or several answers). Pairs that people left undecided do not count; a scorer's tie counts one half, "
+        "except in CompA, where it loses."
     )
 
 
@@ -331,6 +429,25 @@ def scorers_plot(table: MetricTable) -> str:
         if (figures := list(_with(table, column)))
     ]
     return interval_plot(table.layout.title, blocks)
+
+
+def settings_plot(table: MetricTable) -> str:
+    """A line for each scorer over the values of the setting that the columns are (AURA, figure 3)."""
+    lines = []
+    for row in table.rows:
+        points = (_line_point(column, row.usual_figure(column)) for column in table.layout.columns)
+        name = ", ".join(filter(None, (row.title, _model_cell(table.layout, row))))
+        lines.append(Line(name, [point for point in points if point is not None]))
+    return line_plot(table.layout.title, lines, x_label="w", y_label="correlation, times 100")
+
+
+def _line_point(column: BenchmarkColumn, figure: BenchmarkFigure | None) -> LinePoint | None:
+    if figure is None or figure.estimate.value is None or column.weight is None:
+        return None
+    value, ends = figure.estimate.value, figure.estimate.interval
+    if ends is None:
+        return column.weight, column.unit * value, None, None
+    return column.weight, column.unit * value, column.unit * ends[0], column.unit * ends[1]
 
 
 def templates_plot(table: MetricTable) -> str:

@@ -71,7 +71,10 @@ class Command(BaseCommand):
                 raise CommandError(f"--{name}: give a number of 1 or more.")
         scorer_options = validation.validate_options(None, options["scorer"], _scorer_options(options))
         benchmark = open_benchmark(
-            options["benchmark"], options["folder"], skip_missing=options["skip_missing"]
+            options["benchmark"],
+            options["folder"],
+            skip_missing=options["skip_missing"],
+            needs_sounds=registry.entry(options["scorer"]).hears,
         )
         if options["limit"] is not None:
             benchmark = limit_benchmark(benchmark, options["limit"])

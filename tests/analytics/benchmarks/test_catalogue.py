@@ -85,7 +85,7 @@ def test_pam_reads_the_audio_half(tmp_path):
 
 def test_baton_takes_the_majority_and_leaves_a_divided_sound_out(tmp_path):
     found = open_benchmark("baton", miniature.baton(tmp_path))
-    assert [(one.part, one.human) for one in found.ratings] == [
+    assert [(*one.parts, one.human) for one in found.ratings] == [
         ("Baton (2)", 1), ("Baton (2)", 0), ("Baton (2)", 0), ("Baton (3)", 0), ("Baton (3)", 1),
     ]  # fmt: skip
 

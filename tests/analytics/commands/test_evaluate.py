@@ -48,7 +48,8 @@ def run(name: str, folder: Path, output: Path, scorer: str, *more: str) -> str:
 
 def lines(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
-        return {(row["output"], row["part"], row["statistic"]): row for row in csv.DictReader(file)}
+        rows = [row for row in csv.DictReader(file) if not row["published"]]
+        return {(row["output"], row["part"], row["statistic"]): row for row in rows}
 
 
 def markdown(output: Path, name: str = "relevance") -> str:
@@ -79,6 +80,29 @@ def test_relate_becomes_table_two(relate, output):
     assert f"scorer `{row['digest']}`" in table
     assert "6 of 6 examples have a score." in said
     assert str(output / "relevance.svg") in said
+
+
+def test_rows_of_papers_stand_beside_ones_own_marked_as_published(relate, output):
+    run("relate", relate, output, "length")
+    run("relate-pair", relate, output, "length")
+    table = markdown(output)
+    assert (
+        "| AQAScore | Qwen2.5-Omni-7B *published* | 0.544 | 0.556 | 0.396 | 0.518 | 0.589 | 0.429 |" in table
+    )
+    assert "| RELATE | *published* | 0.385 | 0.383 | 0.265 | — | — | — |" in table
+    assert "*published*: as printed in AQAScore, table 2, without intervals; not scored here." in table
+    # With the digits that the paper has.
+    assert "| Cascade | AF3-Chat *published* | 60.0 | 0.50 | 0.51 | 45.5 | 42.0 |" in markdown(
+        output, "pairwise"
+    )
+    with (output / "pairwise.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["published"]]
+    assert len(rows) == 20 * 5
+    best = {row["model"]: row for row in rows if (row["method"], row["part"]) == ("AQAScore", "RELATE-Pair")}
+    assert float(best["Qwen2.5-Omni-7B"]["value"]) == pytest.approx(0.776)
+    assert best["Qwen2.5-Omni-7B"]["published"] == "AQAScore, table 3"
+    assert {row["output"] for row in rows} == {"published"}
+    assert {row["n"] + row["low"] + row["digest"] for row in rows} == {""}
 
 
 def test_what_is_asked_may_follow_the_benchmark_within_one_row(relate, pam, output):

@@ -1,0 +1,70 @@
+"""Rows of papers as they are printed, held against what the papers say of them elsewhere."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from analytics.benchmarks.published import published_rows, published_tables
+from analytics.evaluation.results import LAYOUTS
+
+
+def printed(table: str, method: str, model: str = "") -> list[str]:
+    (row,) = [row for row in published_rows(table) if (row.method, row.model) == (method, model)]
+    return [str(figure.printed) for figure in row.figures.values()]
+
+
+def test_figures_of_tables_with_columns_of_their_own_are_of_all_those_columns():
+    published = [layout for layout in LAYOUTS if layout.name in published_tables()]
+    assert len(published) == 5 + 3
+    for layout in published:
+        rows = published_rows(layout.name)
+        assert {key for row in rows for key in row.figures} == {column.key for column in layout.columns}
+        assert all(row.source.endswith(f", table {layout.number}") for row in rows)
+
+
+def test_figures_keep_the_digits_they_are_printed_with():
+    assert printed("aqeval-types", "AURA") == ["81.20", "64.65", "46.60", "53.12", "42.03", "61.80"]
+    assert printed("aqeval-systems", "AURA")[-2:] == ["72.62", "45.44"]
+    (row,) = [row for row in published_rows("aqeval-types") if row.method == "SPICE"]
+    assert row.figures["AQEval/binary: lcc"].value == float(Decimal("-0.0093"))
+    assert row.source == "AURA Score, table 2"
+
+
+def test_figures_that_a_paper_lacks_are_not_there():
+    first = published_rows("relevance")[0]
+    assert first.method == "RELATE"
+    assert set(first.figures) == {"RELATE: lcc", "RELATE: srcc", "RELATE: ktau"}
+    assert published_rows("nothing of the kind") == []
+
+
+def test_aqeval_has_as_many_answers_as_the_paper_counts_and_each_is_of_one_type():
+    """Section 2.1: 9,974 entries after filtering."""
+    rows = published_rows("aqeval-composition")
+    counts = [{name: int(one.printed) for name, one in row.figures.items()} for row in rows]
+    assert sum(count["answers"] for count in counts) == 9_974
+    for count in counts:
+        types = ("binary", "word", "short", "medium", "long")
+        assert sum(count.get(kind, 0) for kind in types) == count["answers"]
+
+
+def test_differences_that_the_aura_paper_states_follow_from_its_rows():
+    """Section 5: 16.02 % and 4.31 % above the LLM baseline; 9.1 % overall. Section 6: GPT-4o 6.01 % above Llama."""
+
+    def above(table: str, part: str, one: str, other: str) -> float:
+        by_method = {row.method: row.figures[f"AQEval/{part}: lcc"].value for row in published_rows(table)}
+        return 100 * (by_method[one] / by_method[other] - 1)
+
+    assert above("aqeval-systems", "ClothoAQA", "AURA", "LLM") == pytest.approx(16.02, abs=0.01)
+    assert above("aqeval-systems", "OpenAQA", "AURA", "LLM") == pytest.approx(4.31, abs=0.01)
+    assert above("aqeval-types", "Overall", "AURA", "LLM") == pytest.approx(9.1, abs=0.05)
+    assert above("aqeval-configurations", "Overall", "GPT-4o", "3 shot") == pytest.approx(6.01, abs=0.01)
+
+
+def test_every_paper_has_its_tables():
+    assert published_tables() == {
+        *("relevance", "pairwise", "compositional", "fense", "brace"),
+        *("aqeval-composition", "aqeval-types", "aqeval-systems", "aqeval-configurations", "aqeval-examples"),
+        "orca",
+    }
