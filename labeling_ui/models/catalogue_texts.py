@@ -79,8 +79,13 @@ OPTION_LABELS: dict[str, Promise] = {
     "first_steps": _("Steps of the first stage"),
     "joint_depth": _("Joint layers"),
     "prompt_depth": _("Prompt layers"),
-    "smoothing": _("Label smoothing"),
+    "smoothing": _("Smoothing"),
     "width": _("Width"),
+    "order": _("Longest word sequence"),
+    "wordnet": _("WordNet"),
+    "alpha": _("Weight of recall"),
+    "beta": _("Beta"),
+    "gamma": _("Largest penalty for order"),
 }
 
 

@@ -227,6 +227,10 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("The item has no reference answer."),
         _("Add a reference answer to the item, or choose a scorer that needs none."),
     ),
+    "no_words": (
+        _("The reference answer holds no words."),
+        _("Correct the item's reference answer, or choose a scorer that does not compare words."),
+    ),
     "unknown_token": (
         _("The text becomes a token that the model has no weights for."),
         _("Write it otherwise, without what a picture or the like is written as, and import the item again."),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,21 @@ class Metric(Protocol):
     def prepare(self, examples: Sequence[Example]) -> None: ...
 
     def score(self, examples: Sequence[Example]) -> list[Outcome]: ...
+
+
+@runtime_checkable
+class CorpusMetric(Protocol):
+    """A metric whose values depend on the reference answers of all that is scored together, such as how rare a word is
+    among them. `over` gives the metric for these: one reference for each item, in any order, the same ones however the
+    work is split or resumed. Its identity names them, so that scores of different corpora are of different versions.
+    Only what `over` gives may score."""
+
+    def over(self, references: Sequence[str]) -> Metric: ...
+
+
+def over_corpus(metric: Metric, references: Callable[[], Sequence[str]]) -> Metric:
+    """The metric that may score: for a CorpusMetric that of these references, which are not read for any other."""
+    return metric.over(references()) if isinstance(metric, CorpusMetric) else metric
 
 
 class SetupError(Exception):

@@ -188,7 +188,115 @@ _JUDGE_OPTIONS = (
     _PROMPTS,
 )
 
+# ── measures of an answer's text against its reference answer: each reads texts alone ──
+
+_SIMILARITY: tuple[MetricEntry, ...] = (
+    MetricEntry(
+        name="bleu",
+        title="BLEU",
+        summary="The share of an answer's words and word sequences that its reference answer has too.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.measures:open_bleu",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "order",
+                "number",
+                "The longest word sequence that counts: 4 for BLEU-4.",
+                4,
+                minimum=1,
+                maximum=4,
+            ),
+            Option(
+                "smoothing",
+                "choice",
+                "What becomes of a length of which nothing matches: caption, as captions are evaluated, makes the "
+                "score nearly 0, also where the answer has fewer words than order; exp counts a half, then a "
+                "quarter, and so on, and leaves lengths out that the answer does not have.",
+                default="caption",
+                choices=("caption", "exp"),
+            ),
+        ),
+    ),
+    MetricEntry(
+        name="meteor",
+        title="METEOR",
+        summary="The words that an answer shares with its reference answer, by stem and synonym too, and their order.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.measures:open_meteor",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "wordnet",
+                "text",
+                "The folder dict of WordNet 3.0, for synonyms; without it, words match exactly or by their stems.",
+                default="",
+            ),
+            Option(
+                "alpha",
+                "decimal",
+                "The weight of recall; precision has the rest.",
+                0.9,
+                minimum=0.0,
+                maximum=1.0,
+            ),
+            Option("beta", "decimal", "The exponent of the penalty for a different order.", 3.0, minimum=0.0),
+            Option(
+                "gamma",
+                "decimal",
+                "The largest penalty for a different order.",
+                0.5,
+                minimum=0.0,
+                maximum=1.0,
+            ),
+        ),
+    ),
+    MetricEntry(
+        name="rouge-l",
+        title="ROUGE-L",
+        summary="The longest sequence of words that an answer and its reference answer have in the same order.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.measures:open_rouge_l",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "beta",
+                "decimal",
+                "How many times as much recall counts as precision: 1.2 as in the evaluation of captions, 1 for their "
+                "harmonic mean.",
+                default=1.2,
+                above=0.0,
+            ),
+        ),
+    ),
+    MetricEntry(
+        name="cider",
+        title="CIDEr-D",
+        summary=(
+            "The words and word sequences that an answer shares with its reference answer, those that are rare among "
+            "the reference answers weighing more."
+        ),
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.measures:open_cider",
+        hears=False,
+        reads_text=False,
+    ),
+    MetricEntry(
+        name="exact-match",
+        title="Exact match",
+        summary="1 where an answer is its reference answer, but for case, punctuation and articles; 0 elsewhere.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.measures:open_exact_match",
+        hears=False,
+        reads_text=False,
+    ),
+)
+
 ENTRIES: tuple[MetricEntry, ...] = (
+    *_SIMILARITY,
     MetricEntry(
         name="aqascore",
         title="AQAScore",

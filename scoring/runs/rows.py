@@ -94,6 +94,20 @@ def _fields(version: ItemVersion) -> dict[str, str]:
     return {name: text for name in _FIELDS if (text := getattr(version, name))}
 
 
+def references_of(run: ScoringRun) -> list[str]:
+    """The reference answers of the active items in a run's part of its study, one for each item that has any, whichever
+    systems it scores: the corpus of measures that weigh words."""
+    condition, values = filter_condition(run.filter)
+    with connection.cursor() as cursor:
+        cursor.execute(_REFERENCES.replace("{condition}", condition), {**values, "study": run.study_id})
+        return [reference for (reference,) in cursor.fetchall()]
+
+
+_REFERENCES = """
+SELECT v.reference FROM annotation_item i JOIN annotation_itemversion v ON v.id = i.current_version_id
+WHERE i.study_id = %(study)s AND i.state = 'active' AND btrim(v.reference) <> ''{condition}
+"""
+
 _ROW_CREATION_LOCK = 7_303_022
 _TRY_EXCLUSIVE_LOCK = "SELECT pg_try_advisory_xact_lock(%s, %s)"
 _TRY_SHARED_LOCK = "SELECT pg_try_advisory_xact_lock_shared(%s, %s)"

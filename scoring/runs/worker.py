@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scoring.metrics.batching import score_batch
-from scoring.metrics.contract import Metric, Outcome, SetupError
+from scoring.metrics.contract import Metric, Outcome, SetupError, over_corpus
 from scoring.models import ScoringRun
 from scoring.runs import claims, loaded_metric, model_loading, results, rows
 from scoring.runs.claims import SCORING, ClaimedBatch
@@ -42,6 +42,7 @@ def work_on_run(
     metric = _metric_of(run) if run else None
     if run is None or metric is None:
         return False
+    metric = over_corpus(metric, lambda: retry_on_lost_connection(lambda: rows.references_of(run)))
     scorer = loaded_metric.scorer_version(run.metric, metric.identity)
     if run.scorer is None and not rows.create_rows(run, scorer):
         return False

@@ -1,0 +1,1 @@
+"""Similarity of an answer's text and its reference answer, by the measures of captioning and translation."""
