@@ -92,7 +92,8 @@ class Benchmark:
     @property
     def parts(self) -> tuple[str, ...]:
         names = [one.part for one in self.squares]
-        names += [part for one in (*self.ratings, *self.choices) for part in one.parts]
+        names += [part for rating in self.ratings for part in rating.parts]
+        names += [part for choice in self.choices for part in choice.parts]
         return tuple(dict.fromkeys(names))
 
 

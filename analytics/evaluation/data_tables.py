@@ -38,7 +38,7 @@ def example_units(benchmark: Benchmark) -> dict[str, int]:
     published = published_rows(f"{benchmark.name}-examples")
     if not published:
         return {}
-    units = {}
+    units: dict[str, int] = {}
     for number, unit in enumerate(benchmark.units):
         fields = dict(unit.fields)
         units.setdefault(_words(fields.get("question", ""), fields.get("reference", ""), unit.text), number)
@@ -54,12 +54,13 @@ def _composition(
     benchmark: Benchmark, published: Sequence[PublishedRow]
 ) -> tuple[list[str], list[list[str]]]:
     """A row per source; published ones after those of the folder."""
-    counts: list[tuple[str, Mapping[str, int]]] = [(one.source, one.counts) for one in benchmark.composition]
-    counts += [
+    own: list[tuple[str, Mapping[str, int]]] = [(one.source, one.counts) for one in benchmark.composition]
+    theirs: list[tuple[str, Mapping[str, int]]] = [
         (f"{row.labels['source']} *published*", {key: int(one.printed) for key, one in row.figures.items()})
         for row in published
     ]
-    names = list(dict.fromkeys(name for _source, of_source in counts for name in of_source))
+    counts = [*own, *theirs]
+    names = list(dict.fromkeys(name for _source, of_source in [*theirs, *own] for name in of_source))
     lines = [[source, *(str(of_source.get(name, "—")) for name in names)] for source, of_source in counts]
     return ["source", *names], lines
 

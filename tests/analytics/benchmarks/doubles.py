@@ -72,6 +72,37 @@ def open_words_ahead(options: Mapping[str, Any], runtime: registry.Runtime) -> M
     return metric
 
 
+class AnswerDouble:
+    """Judges answers by their texts, with AURA's outputs; by whoever hears it or not."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.identity: Mapping[str, Any] = {"code": "aura", **options}
+        self.limits = BatchLimits(examples=7, seconds=1000.0)
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        pass
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        ASKED.extend(examples)
+        return [Outcome(example.key, self._readings(example)) for example in examples]
+
+    def _readings(self, example: Example) -> dict[str, Reading]:
+        assert example.fields["reference"] == "yes"
+        judge, entailment = answer_parts(example.texts[0])
+        score = (judge + 0.1 * entailment + 0.1) / 1.2
+        return {"judge": Reading(judge), "score": Reading(score), "entailment": Reading(entailment)}
+
+
+def answer_parts(answer: str) -> tuple[float, float]:
+    """AURA's two parts of an answer: 0, 0.5 or 1, and -1, 0 or 1."""
+    n = len(answer.split())
+    return min(n // 3, 2) / 2, float(n % 3 - 1) if n < 5 else 1.0
+
+
+def open_answers(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
+    return AnswerDouble(options)
+
+
 def _fit(example: Example) -> float:
     return -abs(10 * len(example.texts[0].split()) - 100 * example.sounds[0].seconds)
 
@@ -93,8 +124,20 @@ def _entry(name: str, reads: Reads = Reads.SINGLE) -> MetricEntry:
     )
 
 
+AURA = MetricEntry(
+    "aura",
+    "AURA",
+    "",
+    Reads.SINGLE,
+    "tests.analytics.benchmarks.doubles:open_answers",
+    (Option("backbone", "text", "A model.", default=""), Option("shots", "number", "Examples.", default=3)),
+    hears=False,
+    reads_text=False,
+)
+
+
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED.clear()
     pairs = (_entry(name, Reads.PAIR) for name in ("more-words", "words-ahead"))
-    for entry in (_entry("length"), _entry("words"), _entry("fit"), *pairs):
+    for entry in (_entry("length"), _entry("words"), _entry("fit"), AURA, *pairs):
         monkeypatch.setitem(registry.METRICS, entry.name, entry)

@@ -167,7 +167,39 @@ def brace(folder: Path) -> Path:
     return folder
 
 
+AQEVAL_COLUMNS = (
+    "source", "filename", "type", "question", "reference", "model", "response", "final_annotation",
+)  # fmt: skip
+AQEVAL_SYSTEMS = ("audio_flamingo", "gama", "qwen_ac", "qwen_2")
+
+
+def aqeval_rows(n_questions: int = 1) -> list[list[Any]]:
+    """For each of the five types so many questions about a sound each, answered by all four systems. The further down a
+    system stands, the more words its answer has, and the better people like it, but for those of GAMA."""
+    rows = []
+    for kind in ("binary", "word", "short", "medium", "long"):
+        source = "clotho_aqa_test" if kind in ("binary", "word") else "audiocaps_val"
+        for number in range(n_questions):
+            question, sound = f"What {kind} thing is it, {number}?", f"{kind} {number}.wav"
+            for place, model in enumerate(AQEVAL_SYSTEMS):
+                human = 1.0 if model == "gama" and number % 2 else (0, 0.5, 0.5, 1)[place]
+                response = " ".join([f"{kind}{number}", *["and more"] * place])
+                rows.append([source, sound, kind, question, "yes", model, response, human])
+    return rows
+
+
+def aqeval(folder: Path, n_questions: int = 3) -> Path:
+    rows = aqeval_rows(n_questions)
+    table(folder / "AQEval" / "test.csv", AQEVAL_COLUMNS, rows)
+    table(folder / "AQEval" / "val.csv", AQEVAL_COLUMNS, rows[: len(AQEVAL_SYSTEMS)])
+    for number, name in enumerate(dict.fromkeys(row[1] for row in rows)):
+        tone(folder / "sounds" / name, 10 + number)
+    return folder
+
+
 ALL: Mapping[str, Any] = {
+    "aqeval": aqeval,
+    "aqeval-validation": aqeval,
     "relate": relate,
     "relate-pair": relate,
     "pam": pam,

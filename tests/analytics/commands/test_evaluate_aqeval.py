@@ -1,0 +1,168 @@
+"""`manage.py evaluate aqeval`: AURA's tables and its figure 3 from the released layout."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from scipy import stats
+
+from analytics.benchmarks.published import published_rows
+from analytics.evaluation.results import WEIGHTS
+from tests.analytics.benchmarks import doubles, miniature
+from tests.analytics.benchmarks.miniature import AQEVAL_COLUMNS, aqeval_rows
+from tests.analytics.reports.reading import typed
+
+
+@pytest.fixture(autouse=True)
+def _doubles(monkeypatch):
+    doubles.register(monkeypatch)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return miniature.aqeval(tmp_path / "aqeval")
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def run(folder: Path, output: Path, *more: str, name: str = "aqeval", scorer: str = "aura") -> str:
+    common = ("--scorer", scorer, "--output", str(output), "--replicates", "20")
+    return typed("evaluate", name, str(folder), *common, *more)
+
+
+def figures(path: Path, output: str = "score") -> dict[tuple[str, str], dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["output"] == output and not row["published"]]
+    return {(row["part"].removeprefix("AQEval/"), row["weight"]): row for row in rows}
+
+
+def expected(statistic, weight: float = 0.1, **chosen: str) -> float:
+    rows = [dict(zip(AQEVAL_COLUMNS, row, strict=True)) for row in aqeval_rows(3)]
+    rows = [row for row in rows if all(row[column] == value for column, value in chosen.items())]
+    judge, entailment = np.array([doubles.answer_parts(row["response"]) for row in rows]).T
+    return float(statistic(judge + weight * entailment, [row["final_annotation"] for row in rows]).statistic)
+
+
+def test_tables_two_and_three_have_pearson_and_spearman(folder, output):
+    said = run(folder, output)
+    for suffix, statistic in (("", stats.pearsonr), ("-spearman", stats.spearmanr)):
+        of_types = figures(output / f"aqeval-types{suffix}.csv")
+        assert list(of_types) == [
+            (part, "") for part in ("binary", "word", "short", "medium", "long", "Overall")
+        ]
+        assert float(of_types["long", ""]["value"]) == pytest.approx(expected(statistic, type="long"))
+        assert float(of_types["Overall", ""]["value"]) == pytest.approx(expected(statistic))
+        of_systems = figures(output / f"aqeval-systems{suffix}.csv")
+        assert len(of_systems) == 10
+        # All its answers have as many words.
+        assert of_systems["GAMA/OpenAQA", ""]["reason"] == "constant_scores"
+        clotho = of_systems["ClothoAQA", ""]
+        assert float(clotho["value"]) == pytest.approx(expected(statistic, source="clotho_aqa_test"))
+        assert (clotho["n"], clotho["clusters"]) == ("24", "6")
+    assert "60 of 60 examples have a score." in said
+
+
+def test_published_rows_stand_beside_times_a_hundred(folder, output):
+    run(folder, output)
+    table = (output / "aqeval-types.md").read_text()
+    assert "| AURA | *published* | 81.20 | 64.65 | 46.60 | 53.12 | 42.03 | 61.80 |" in table
+    assert "| SPICE | *published* | −0.93 |" in table
+    assert f"| AURA |  | {100 * expected(stats.pearsonr, type='binary'):.2f} [" in table.replace("**", "")
+    assert "Laid out as table 2 of the AURA paper." in table
+    assert "published" not in (output / "aqeval-types-spearman.md").read_text()
+
+
+def test_figure_three_comes_from_stored_parts_for_each_number_of_shots(folder, output):
+    run(folder, output, "--option", "shots=1")
+    asked = len(doubles.ASKED)
+    run(folder, output)
+    assert len(doubles.ASKED) == 2 * asked
+    of_weights = figures(output / "aqeval-weights.csv")
+    for weight in WEIGHTS:
+        value = float(of_weights["Overall", str(weight)]["value"])
+        assert value == pytest.approx(expected(stats.pearsonr, weight))
+    table = (output / "aqeval-weights.md").read_text()
+    assert "| AURA | shots = 1 |" in table
+    assert "w = 0.1 |" in table
+    assert "Laid out as figure 3 of the AURA paper." in table
+    picture = ET.fromstring((output / "aqeval-weights.svg").read_text())
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}polyline"))) >= 2
+    configurations = (output / "aqeval-configurations.md").read_text()
+    assert "| AURA | shots = 1 |" in configurations
+    assert "| 3 shot | *published* | 76.30 |" in configurations
+
+
+def test_a_scorer_without_parts_has_no_weights_and_no_configurations(folder, output):
+    run(folder, output, scorer="words")
+    assert (output / "aqeval-types.md").exists()
+    assert not list(output.glob("aqeval-weights*"))
+    assert not list(output.glob("aqeval-configurations*"))
+    assert not list(output.glob("*-templates.md"))
+
+
+def test_table_one_counts_the_folder_beside_the_paper(folder, output):
+    run(folder, output)
+    table = (output / "aqeval-composition.md").read_text()
+    assert "| clotho_aqa_test | 28 | 9 | 1 | 16 | 12 | — | — | — |" in table
+    assert "| Clotho AQA test *published* | 1327 | 413 | 116 | 665 | 662 | — | — | — |" in table
+
+
+def test_table_five_finds_its_examples_by_their_words(folder, output):
+    first = published_rows("aqeval-examples")[0].labels
+    rows = aqeval_rows(3)
+    answer = first["response"].replace("No, multiple", "No - multiple").upper()
+    rows.append(["clotho_aqa_test", "binary 0.wav", "binary", first["question"], "No.", "gama", answer, 0.5])
+    miniature.table(folder / "AQEval" / "test.csv", AQEVAL_COLUMNS, rows)
+    run(folder, output, scorer="words")
+    table = (output / "aqeval-examples.md").read_text()
+    assert f"| {first['response']} | 0.500 | 11.000 | 1.000 | 0.104 | 1.000 |" in table
+    assert "| tennis | a small, hard ball | — | — | 0.500 | 0.000 | 0.500 |" in table
+
+
+def test_a_stopped_evaluation_goes_on_where_it_was(folder, output, monkeypatch):
+    def break_off(*args: object) -> None:
+        if len(doubles.ASKED) > 20:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("analytics.management.commands.evaluate._ProgressLines.__call__", break_off)
+    with pytest.raises(CommandError, match="Stopped"):
+        run(folder, output)
+    first = len(doubles.ASKED)
+    assert 20 < first < 60
+    monkeypatch.undo()
+    doubles.ASKED.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        doubles.register(patch)
+        run(folder, output)
+    assert len(doubles.ASKED) == 60 - first
+
+
+def test_sounds_are_only_needed_by_who_hears(folder, output):
+    (folder / "sounds" / "word 1.wav").unlink()
+    run(folder, output)
+    with pytest.raises(CommandError, match=r"lacks 1 of the sounds of AQEval: word 1\.wav"):
+        run(folder, output, scorer="length")
+    said = run(folder, output, "--skip-missing", scorer="length")
+    assert "1 sounds are not in the folder and were left out." in said
+    table = (output / "aqeval-types.md").read_text()
+    assert "56 examples, 0 without a score; 1 sounds are not in the folder" in table
+
+
+def test_a_few_of_each_system_and_type_may_be_tried(folder, output):
+    said = run(folder, output, "--limit", "1")
+    assert "20 of 20 examples have a score." in said
+    assert "| AURA | first 1 of each part |" in (output / "aqeval-types.md").read_text()
+
+
+def test_the_validation_split_has_tables_of_its_own(folder, output):
+    run(folder, output, name="aqeval-validation")
+    assert "AQEval validation" in (output / "aqeval-validation-types.md").read_text()
+    assert not (output / "aqeval-types.md").exists()
