@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from celery import Celery
+from kombu.transport import TRANSPORT_ALIASES
 
 from config import postgres
 
@@ -21,6 +22,9 @@ class Application(Celery):  # type: ignore[misc]  # celery has no types
     def Worker(self) -> Any:
         return self.subclass_with_self("config.worker:Worker")
 
+
+# Every URL that begins with pgmq:// opens it.
+TRANSPORT_ALIASES["pgmq"] = "config.broker:Transport"
 
 app = Application("concord")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -15,8 +15,8 @@ _MODULES = (
     "billiard.popen_fork", "billiard.sharedctypes", "billiard.synchronize", "celery.app.amqp", "celery.app.control",
     "celery.app.events", "celery.app.log", "celery.app.routes", "celery.beat", "celery.bin.celery",
     "celery.concurrency.prefork", "celery.events.dispatcher", "celery.worker.autoscale", "celery.worker.components",
-    "celery.worker.consumer", "celery.worker.loops", "celery.worker.strategy", "config.urls", "config.worker",
-    "granian.server.mp", "kombu.transport.pgmq",
+    "celery.worker.consumer", "celery.worker.loops", "celery.worker.strategy", "config.broker", "config.urls",
+    "config.worker", "granian.server.mp",
 )  # fmt: skip
 
 
