@@ -7,7 +7,7 @@ no text, anything that may be a fault) is left to `table`, which finds its words
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -27,7 +27,6 @@ from annotation.importing.records import (
 from annotation.protocols import Protocol
 
 Shape = tuple[tuple[str, ...], tuple[type, ...]]
-RowEncoder = Callable[[str, Mapping[str, Any]], EncodedTask | None]
 _PLAIN_TYPES = {str, int, type(None)}
 # A table whose rows all differ in shape is read by its records.
 MAX_SHAPES = 200
@@ -45,7 +44,7 @@ class TextRows:
 
     protocol: Protocol
     column_map: Mapping[str, str]
-    _encoders: dict[Shape, RowEncoder | None] = field(default_factory=dict)
+    _encoders: dict[Shape, _ShapeEncoder | None] = field(default_factory=dict)
 
     def encode(self, row: str, entry: Mapping[str, Any], shape: Shape) -> EncodedTask | None:
         if shape in self._encoders:
@@ -53,9 +52,9 @@ class TextRows:
         else:
             encoder = self._encoder(shape) if len(self._encoders) < MAX_SHAPES else None
             self._encoders[shape] = encoder
-        return encoder and encoder(row, entry)
+        return None if encoder is None else encoder.encode(row, entry)
 
-    def _encoder(self, shape: Shape) -> RowEncoder | None:
+    def _encoder(self, shape: Shape) -> _ShapeEncoder | None:
         protocol = self.protocol
         ends = _ENDS.get(protocol.layout, ())
         least, most = protocol.candidates
@@ -67,77 +66,102 @@ class TextRows:
             return None
         if not all(map(columns.is_field, fields)) or "item_id" not in fields:
             return None
-        return _encoder_of(names, ends, all_texts=set(shape[1]) == {str})
+        return _ShapeEncoder.of(names, ends, all_texts=set(shape[1]) == {str})
 
 
-def _encoder_of(names: list[str], ends: tuple[str, ...], *, all_texts: bool) -> RowEncoder | None:
-    """What encodes rows of these fields, a name for each column, by the places of their cells."""
-    at = {name: place for place, name in enumerate(names) if name}
-    texts = sorted((ours, at[theirs]) for theirs, ours in columns.ITEM_TEXTS.items() if theirs in at)
-    strata = [
-        (match[1], place) for name, place in at.items() if (match := columns.STRATUM_COLUMN.match(name))
-    ]
-    shown = {
-        "item_id",
-        *columns.ITEM_TEXTS,
-        *(f"{name}{end}" for name in ("system", "answer") for end in ends),
-    }
-    others = [
-        place for name, place in at.items() if name not in shown and not columns.STRATUM_COLUMN.match(name)
-    ]
-    item_at = at["item_id"]
-    has_systems = any(name.startswith("system") for name in at)
-    # Of each candidate the place of its system, or what it is called without, of its text, and its column of audio.
-    candidates = [
-        (
-            at.get(f"system{end}"),
-            "" if has_systems else end.lstrip("_").upper() or columns.UNNAMED_SYSTEM,
-            at.get(f"answer{end}"),
-            f"audio{end}",
+@dataclass(frozen=True, slots=True)
+class _CandidateCells:
+    """Where a row has a candidate: the place of its system, or what it is called without one, and that of its text."""
+
+    system_at: int | None
+    name: str
+    text_at: int | None
+    audio_column: str
+
+    def read(self, cells: Sequence[str]) -> tuple[str, str, str]:
+        """Its system, its text, and its column of audio."""
+        system = self.name if self.system_at is None else cells[self.system_at]
+        return system, "" if self.text_at is None else cells[self.text_at], self.audio_column
+
+
+@dataclass(frozen=True, slots=True)
+class _ShapeEncoder:
+    """Encodes rows of one shape. By the places of their cells: the item's id, its texts and strata, what has to be
+    empty, and the candidates."""
+
+    item_at: int
+    texts: list[tuple[str, int]]
+    strata: list[tuple[str, int]]
+    others: list[int]
+    candidates: list[_CandidateCells]
+    all_texts: bool
+
+    @classmethod
+    def of(cls, names: Sequence[str], ends: tuple[str, ...], *, all_texts: bool) -> _ShapeEncoder:
+        """Of rows with these fields, a name for each column."""
+        at = {name: place for place, name in enumerate(names) if name}
+        strata = {name: match[1] for name in at if (match := columns.STRATUM_COLUMN.match(name))}
+        shown = {f"{name}{end}" for name in ("system", "answer") for end in ends}
+        known = {"item_id", *columns.ITEM_TEXTS, *strata, *shown}
+        return cls(
+            item_at=at["item_id"],
+            texts=sorted((ours, at[theirs]) for theirs, ours in columns.ITEM_TEXTS.items() if theirs in at),
+            strata=[(stratum, at[name]) for name, stratum in strata.items()],
+            others=[place for name, place in at.items() if name not in known],
+            candidates=[_candidate_cells(at, end) for end in ends],
+            all_texts=all_texts,
         )
-        for end in ends
-    ]
 
-    def encode(row: str, entry: Mapping[str, Any]) -> EncodedTask | None:
-        if all_texts:
+    def encode(self, row: str, entry: Mapping[str, Any]) -> EncodedTask | None:
+        if self.all_texts:
             cells = list(map(str.strip, entry.values()))
         else:
             cells = ["" if value is None else str(value).strip() for value in entry.values()]
-        item_id, whole = cells[item_at], "\n".join(cells)
-        if not item_id or len(item_id) > MAX_ID_LENGTH or len(whole) > MAX_TEXT_LENGTH:
+        candidates = sorted([one.read(cells) for one in self.candidates], key=_order)
+        if not self._is_plain(cells, candidates):
             return None
-        if "\0" in whole or LIST_SEPARATOR in whole:
-            return None
-        for place in others:
-            if cells[place]:
-                return None
-        listed = []
-        for system_at, name, text_at, column in candidates:
-            system = cells[system_at] if system_at is not None else name
-            if not system or len(system) > MAX_NAME_LENGTH:
-                return None
-            listed.append((system, "" if text_at is None else cells[text_at], column))
-        listed.sort(key=_order)
-        content = {name: cells[place] for name, place in texts if cells[place]}
         try:
-            item = orjson.dumps([content, None, None])
-            shown = orjson.dumps([(system, text, None, "judged") for system, text, _ in listed])
-            rest = orjson.dumps(
-                [
-                    {name: cells[place] for name, place in strata if cells[place]},
-                    [column for *_, column in listed],
-                ]
-            )
+            item, shown, rest = self._encoded_parts(cells, candidates)
         except TypeError:  # half a character, which no text can hold
             return None
-        called = [f"{system}:{text_digest(text)}" if text else system for system, text, _ in listed]
+        item_id = cells[self.item_at]
+        called = [f"{system}:{text_digest(text)}" if text else system for system, text, _ in candidates]
         item_hash = int.from_bytes(blake2b(item, digest_size=8).digest(), "big", signed=True)
         name = task_name(item_id, called)
         return EncodedTask(
             row, name, item_id, item_hash, item.decode(), shown.decode(), rest.decode(), None, 0, 0
         )
 
-    return encode
+    def _is_plain(self, cells: Sequence[str], candidates: Sequence[tuple[str, str, str]]) -> bool:
+        """Whether all that the row has is texts of a length and with characters that can be stored."""
+        item_id, whole = cells[self.item_at], "\n".join(cells)
+        if not item_id or len(item_id) > MAX_ID_LENGTH or len(whole) > MAX_TEXT_LENGTH:
+            return False
+        if "\0" in whole or LIST_SEPARATOR in whole:
+            return False
+        if any(cells[place] for place in self.others):
+            return False
+        return all(0 < len(system) <= MAX_NAME_LENGTH for system, _, _ in candidates)
+
+    def _encoded_parts(
+        self, cells: Sequence[str], candidates: Sequence[tuple[str, str, str]]
+    ) -> tuple[bytes, bytes, bytes]:
+        """The item, its candidates and the rest, as `records.encode_task` has them."""
+        texts = {name: cells[place] for name, place in self.texts if cells[place]}
+        strata = {name: cells[place] for name, place in self.strata if cells[place]}
+        return (
+            orjson.dumps([texts, None, None]),
+            orjson.dumps([(system, text, None, "judged") for system, text, _ in candidates]),
+            orjson.dumps([strata, [column for *_, column in candidates]]),
+        )
+
+
+def _candidate_cells(at: Mapping[str, int], end: str) -> _CandidateCells:
+    has_systems = any(name.startswith("system") for name in at)
+    unnamed = end.lstrip("_").upper() or columns.UNNAMED_SYSTEM
+    return _CandidateCells(
+        at.get(f"system{end}"), "" if has_systems else unnamed, at.get(f"answer{end}"), f"audio{end}"
+    )
 
 
 def _order(candidate: tuple[str, str, str]) -> tuple[str, str]:
