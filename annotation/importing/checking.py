@@ -184,9 +184,10 @@ class ImportCheck:
             notes = [note for note in silent_notes if note not in reported]
             notes += mushra.loudness_notes(page.records, self.protocol, audio)
             staged.notes = [*staged.notes, *notes][:MAX_NOTES]
-            counts = {ordinals[record.external_id]: len(record.judgments) for record in page.records}
-            staging.recount_judgments(
-                staged, {at: n for at, n in counts.items() if n != tasks[at].n_judgments}
+            merged = {ordinals[record.external_id]: record.judgments for record in page.records}
+            # Where there are as many as before, each is what it was.
+            staging.replace_judgments(
+                staged, {at: list_ for at, list_ in merged.items() if len(list_) != tasks[at].n_judgments}
             )
             staged.checked_to = max(tasks)
             staged.save()

@@ -274,7 +274,6 @@ def encode_task(record: TaskRecord) -> EncodedTask:
     rest: list[Any] = [dict(item.strata), [candidate.column for candidate in record.candidates]]
     if record.check:
         rest += [record.check, list(record.keys)]
-    judgments = orjson.dumps([_encode_judgment(judgment) for judgment in record.judgments])[1:-1].decode()
     return EncodedTask(
         record.row,
         record.external_id,
@@ -283,7 +282,7 @@ def encode_task(record: TaskRecord) -> EncodedTask:
         content.decode(),
         encode_candidates(record.candidates),
         orjson.dumps(rest).decode(),
-        judgments or None,
+        encode_judgments(record.judgments),
         len(record.judgments),
         len(record.audio()),
     )
@@ -295,6 +294,11 @@ def encode_candidates(candidates: Sequence[CandidateRecord]) -> str:
         for candidate in candidates
     ]
     return orjson.dumps(rows).decode()
+
+
+def encode_judgments(judgments: Sequence[JudgmentRecord]) -> str | None:
+    """As a list without its brackets, None where there are none."""
+    return orjson.dumps([_encode_judgment(judgment) for judgment in judgments])[1:-1].decode() or None
 
 
 def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:

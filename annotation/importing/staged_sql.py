@@ -7,7 +7,7 @@ an index for each: their tables may be millions of rows, of which the planner ha
 
 from __future__ import annotations
 
-from annotation.importing.records import TEXT_FIELDS
+from annotation.importing.records import COMPLETE, PARTIAL, TEXT_FIELDS
 
 # Of a staged task `s`: its item's texts, and by `a` and `r` what became of the item's two sounds.
 ITEM_TEXTS = "(s.item::json -> 0)::jsonb"
@@ -179,6 +179,90 @@ SELECT (SELECT count(*) FROM import_items WHERE is_new), count(*),
     count(*) FILTER (WHERE i.state = 'active' AND n."check" IS NULL)
 FROM import_tasks n JOIN import_items i USING (item_name)
 """
+
+# ── Judgments, a page of their tasks at a time ─────────────────────────────────
+
+# As the check of a page left them: each is whole. Somebody unnamed is known by their place among the unnamed, unless
+# the source names the judgment (as in `merging`).
+FORGET_JUDGMENTS = "DROP TABLE IF EXISTS import_judgments, import_new_judgments"
+PAGE_JUDGMENTS = f"""
+CREATE TEMP TABLE import_judgments ON COMMIT DROP AS
+SELECT row_number() OVER (ORDER BY ordinal, place) AS number, task_name, stated, rater,
+    CASE WHEN rater <> '' THEN '' WHEN key NOT IN ('{PARTIAL}', '{COMPLETE}') THEN key
+         ELSE '{COMPLETE}' || row_number() OVER (PARTITION BY ordinal, rater ORDER BY place) - 1 END AS name
+FROM (
+    SELECT s.ordinal, e.place, s.task_name, e.value AS stated, e.value ->> 0 AS key, e.value ->> 2 AS rater
+    FROM annotation_stagedtask s
+    CROSS JOIN LATERAL json_array_elements(('[' || s.judgments || ']')::json) WITH ORDINALITY AS e (value, place)
+    WHERE s.job = %(job)s AND s.ordinal > %(after)s AND s.ordinal <= %(to)s AND s.n_judgments > 0
+) AS listed
+"""
+JUDGES = "SELECT DISTINCT rater FROM import_judgments WHERE rater <> ''"
+STATED = "SELECT number, task_name, rater, name, stated::text FROM import_judgments ORDER BY number"
+# Those that the study has not, with what Python gives them: the rows of their tasks and raters, ids and hashes. (Tasks
+# looked up here by name, one by one, would each have all of a study read that the planner has not heard of.)
+NEW_JUDGMENTS = """
+CREATE TEMP TABLE import_new_judgments ON COMMIT DROP AS
+SELECT nextval((SELECT pg_get_serial_sequence('annotation_judgment', 'id')::regclass)) AS id, added.* FROM (
+    SELECT n.task_id, n.rater_id, n.client_id, n.sha256, j.stated,
+        CASE json_typeof(j.stated -> 6) WHEN 'array'
+            THEN ARRAY(SELECT place::int2 FROM json_array_elements_text(j.stated -> 6) AS place) END AS presentation
+    FROM import_judgments j
+    JOIN unnest(
+        %(numbers)s::bigint[], %(task_ids)s::bigint[], %(rater_ids)s::bigint[], %(client_ids)s::uuid[],
+        %(hashes)s::bytea[]
+    ) AS n (number, task_id, rater_id, client_id, sha256) ON n.number = j.number
+    WHERE (
+        SELECT o.id FROM annotation_judgment o
+        WHERE o.task_id = n.task_id AND o.client_id = n.client_id AND o.origin = %(imported)s) IS NULL
+    ORDER BY j.number
+) AS added
+"""
+JUDGMENTS = """
+SELECT id, %(study)s, task_id, rater_id, %(protocol)s, client_id, sha256, %(imported)s, presentation,
+    ARRAY(SELECT json_array_elements_text(stated -> 4)), stated ->> 5
+FROM import_new_judgments ORDER BY id
+"""
+# A question or a slot that there is not is referred to by no id or by 0, which no row can.
+ANSWERS = """
+SELECT j.id, j.task_id, q.id, CASE WHEN a.value ->> 5 IS NOT NULL THEN coalesce(k.candidate_id, 0) END,
+    (a.value ->> 1)::int2, (a.value ->> 2)::float8, (a.value ->> 3)::float8, a.value ->> 4,
+    CASE json_typeof(a.value -> 6) WHEN 'array'
+        THEN ARRAY(SELECT number::int2 FROM json_array_elements_text(a.value -> 6) AS number) END,
+    CASE json_typeof(a.value -> 7) WHEN 'array' THEN (a.value -> 7)::jsonb END, true
+FROM import_new_judgments j
+CROSS JOIN LATERAL json_array_elements(j.stated -> 3) WITH ORDINALITY AS a (value, place)
+LEFT JOIN annotation_question q ON q.protocol_version_id = %(protocol)s AND q.key = a.value ->> 0
+LEFT JOIN annotation_taskcandidate k ON k.task_id = j.task_id AND k.slot = (a.value ->> 5)::int
+ORDER BY j.id, a.place
+"""
+# Of tasks that are judged for good, not of checks; how many more tasks are full. One that the judgments fill beyond its
+# overlap gets a larger one: nothing that was answered is left out. The order of a pair moves the balance as in
+# `rules.counterbalancing`.
+COUNT_ON_TASKS = """
+WITH added AS (
+    SELECT task_id, count(*)::int AS n, sum(CASE cardinality(presentation)
+        WHEN 2 THEN CASE presentation[1] WHEN 0 THEN 1 ELSE -1 END ELSE 0 END)::int AS step
+    FROM import_new_judgments GROUP BY task_id
+), before AS (
+    SELECT t.id, t.n_judgments, t.overlap, t.n_judgments + added.n AS n_after, added.step,
+        greatest(t.overlap, t.n_judgments + added.n + t.n_leases) AS overlap_after
+    FROM annotation_task t JOIN added ON added.task_id = t.id
+    WHERE t.kind = %(regular)s ORDER BY t.id FOR NO KEY UPDATE OF t
+), counted AS (
+    UPDATE annotation_task t
+    SET n_judgments = b.n_after, order_balance = t.order_balance + b.step, overlap = b.overlap_after
+    FROM before b WHERE t.id = b.id
+    RETURNING (b.n_after >= b.overlap_after)::int - (b.n_judgments >= b.overlap)::int AS filled
+)
+SELECT coalesce(sum(filled), 0) FROM counted
+"""
+COUNTS_BY_RATER = """
+SELECT j.rater_id, count(*) FILTER (WHERE t.kind = %(regular)s), count(*), min(j.id)
+FROM import_new_judgments j JOIN annotation_task t ON t.id = j.task_id GROUP BY j.rater_id
+"""
+JUDGED_TASKS = "SELECT DISTINCT task_id FROM import_new_judgments ORDER BY task_id"
+OF_TASKS = "SELECT id FROM import_new_judgments WHERE task_id = ANY(%(tasks)s::bigint[]) ORDER BY id"
 
 # ── Foreign keys, checked once for each row that is referred to ────────────────
 

@@ -25,12 +25,14 @@ from annotation.importing.options import ImportOptions
 from annotation.importing.records import (
     Audio,
     EncodedTask,
+    JudgmentRecord,
     Note,
     RowProblem,
     TaskRecord,
     audio_file_name,
     audio_key,
     decode_task,
+    encode_judgments,
     encode_task,
     validate_record,
 )
@@ -121,10 +123,10 @@ def staged_pages(
         yield [row[0] for row in rows], [EncodedTask(*row[1:]) for row in rows]
 
 
-def page_bounds(staged: StagedImport, *, size: int) -> Iterator[tuple[int, int, int]]:
-    """The same pages of all tasks without reading them: the ordinals behind which each begins and at which it ends, and
-    the number of its tasks."""
-    page, after = _PAGE_SQL.format(columns="max(ordinal), count(*)", which=ALL), -1
+def page_bounds(staged: StagedImport, *, size: int, which: str = ALL) -> Iterator[tuple[int, int, int]]:
+    """The same pages without reading them: the ordinals behind which each begins and at which it ends, and the number
+    of its tasks."""
+    page, after = _PAGE_SQL.format(columns="max(ordinal), count(*)", which=which), -1
     while (found := _fetch(page, [staged.job, after, size, MAX_HELD_CHARACTERS])[0])[1]:
         yield after, found[0], found[1]
         after = found[0]
@@ -145,14 +147,17 @@ def drop_staged(staged: StagedImport, ordinals: Collection[int]) -> None:
     StagedTask.objects.filter(job=staged.job, ordinal__in=ordinals).delete()
 
 
-def recount_judgments(staged: StagedImport, counts: Mapping[int, int]) -> None:
-    """Note how many judgments tasks have once theirs are merged, by ordinal, in the caller's transaction."""
+def replace_judgments(staged: StagedImport, judgments: Mapping[int, Sequence[JudgmentRecord]]) -> None:
+    """Give tasks the judgments that theirs were merged to, by ordinal, in the caller's transaction."""
+    texts = [encode_judgments(merged) for merged in judgments.values()]
+    numbers = [len(merged) for merged in judgments.values()]
     with connection.cursor() as cursor:
-        cursor.execute(_RECOUNT_SQL, [list(counts), list(counts.values()), staged.job])
+        cursor.execute(_MERGED_SQL, [list(judgments), texts, numbers, staged.job])
 
 
-_RECOUNT_SQL = """
-UPDATE annotation_stagedtask s SET n_judgments = m.n FROM unnest(%s::bigint[], %s::int[]) AS m (ordinal, n)
+_MERGED_SQL = """
+UPDATE annotation_stagedtask s SET judgments = m.judgments, n_judgments = m.n
+FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS m (ordinal, judgments, n)
 WHERE s.job = %s AND s.ordinal = m.ordinal
 """
 

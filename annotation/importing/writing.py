@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Model, Q
-from psycopg.types.json import Jsonb
 
 from annotation import bulk_queries, hooks
-from annotation.bulk_queries import batches, rows_in_batches
-from annotation.importing import merging, staged_sql, staging
+from annotation.bulk_queries import rows_in_batches
+from annotation.importing import staged_sql, staging
 from annotation.importing.options import ImportOptions, NewStudy
-from annotation.importing.records import TEXT_FIELDS, JudgmentRecord, TaskRecord, decode_task
+from annotation.importing.records import TEXT_FIELDS, JudgmentRecord, TaskRecord
 from annotation.items import task_replacement
 from annotation.items.corrections import holds_correction
 from annotation.jobs import jobs
@@ -41,24 +41,20 @@ from annotation.models import (
 )
 from annotation.raters import withdrawal
 from annotation.rating import exclusions, overlap
-from annotation.rating.rules.counterbalancing import order_balance_step
-from annotation.rating.rules.exclusions import TaskPlaces
 from annotation.review import barred_reviewers
 from annotation.studies import audit, studies
-from annotation.studies.protocols import LoadedProtocol, load_protocol
+from annotation.studies.protocols import load_protocol
 
 # Outdated judgments. A source is about the first versions of items (an import checks that). Its judgments of tasks
 # that are about a later version, or withdrawn, are stored but do not count.
 
 
-def outdated_judgments(judgments: Sequence[Judgment]) -> dict[str, list[int]]:
-    """Those of new judgments that are of what has changed since, by what happened to it."""
+def outdated_tasks(task_ids: Sequence[int]) -> dict[str, list[int]]:
+    """Those of the tasks that are about what has changed since, by what happened to it."""
     by_reason = {}
     for reason, changed in (("item_withdrawn", _WITHDRAWN), ("item_corrected", _CORRECTED & ~_WITHDRAWN)):
-        tasks: set[int] = set()
-        for task_ids in batches(sorted({judgment.task_id for judgment in judgments})):
-            tasks.update(Task.objects.filter(changed, pk__in=task_ids).values_list("pk", flat=True))
-        by_reason[reason] = [judgment.pk for judgment in judgments if judgment.task_id in tasks]
+        tasks = rows_in_batches(Task.objects.filter(changed).only("pk"), "pk", task_ids)
+        by_reason[reason] = [task.pk for task in tasks]
     return by_reason
 
 
@@ -87,6 +83,14 @@ _VERSION_COLUMNS = (
 )  # fmt: skip
 _TASK_COLUMNS = (
     "id", "study_id", "item_version_id", "state", "external_id", "overlap", "shuffle_key", "kind",
+)  # fmt: skip
+_JUDGMENT_COLUMNS = (
+    "id", "study_id", "task_id", "rater_id", "protocol_version_id", "client_id", "payload_sha256", "origin",
+    "presentation", "codes", "comment",
+)  # fmt: skip
+ANSWER_COLUMNS = (
+    "judgment_id", "task_id", "question_id", "candidate_id", "choice", "value", "confidence", "text", "selected",
+    "events", "counted",
 )  # fmt: skip
 _CANDIDATE_COLUMNS = ("id", "item_version_id", "system_id", "take", "text", "clip_id", "clip_file")
 
@@ -173,18 +177,50 @@ class StudyWriter:
         self.n_waiting += n_waiting
         _check_keys()
 
-    def write_judgments(self, records: Sequence[TaskRecord]) -> None:
+    def write_judgments(self, after: int, to: int) -> None:
+        """Add the judgments of a page that are not there: from table to table, with names that Python gives them."""
+        _fetch(staged_sql.FORGET_JUDGMENTS)
+        self._execute(staged_sql.PAGE_JUDGMENTS, after=after, to=to)
+        raters = _raters(self.study, {name for (name,) in self._execute(staged_sql.JUDGES)}, self.counts)
+        # Whoever wished to be taken out is not brought back by a source that still has them.
+        withdrawn = {name for name, rater in raters.items() if rater.state == Rater.State.WITHDRAWN}
+        stated = [row for row in self._execute(staged_sql.STATED) if row[2] not in withdrawn]
         tasks = Task.objects.filter(study=self.study).only("external_id")
-        names = [record.external_id for record in records]
+        names = sorted({task for _, task, *_ in stated})
         task_ids = {task.external_id: task.pk for task in rows_in_batches(tasks, "external_id", names)}
-        raters = _raters(self.study, records, self.counts)
-        judgments = write_judgments(self.study, records, task_ids, raters, self.tally)
-        for reason, ids in outdated_judgments(judgments).items():
-            self.outdated.setdefault(reason, []).extend(ids)
-        self.counts.judgments += len(judgments)
-        if self.first_judgment is None and judgments:
-            self.first_judgment = min(judgment.pk for judgment in judgments)
+        imported = Judgment.Origin.IMPORTED.value
+        self._execute(
+            staged_sql.NEW_JUDGMENTS,
+            numbers=[number for number, *_ in stated],
+            task_ids=[task_ids[task] for _, task, *_ in stated],
+            rater_ids=[raters[rater].pk if rater else None for _, _, rater, _, _ in stated],
+            client_ids=[
+                _client_id(task, raters[rater].pseudonym if rater else name)
+                for _, task, rater, name, _ in stated
+            ],
+            hashes=[_content_sha256(*_stated_content(text)) for *_, text in stated],
+            imported=imported,
+        )
+        protocol = load_protocol(self.study.protocol_version_id).version_id
+        self._insert(Judgment, _JUDGMENT_COLUMNS, staged_sql.JUDGMENTS, protocol=protocol, imported=imported)
+        self._insert(Answer, ANSWER_COLUMNS, staged_sql.ANSWERS, protocol=protocol)
+        self._count_judgments()
         _check_keys()
+
+    def _count_judgments(self) -> None:
+        regular = Task.Kind.REGULAR.value
+        self.tally.n_filled += self._execute(staged_sql.COUNT_ON_TASKS, regular=regular)[0][0]
+        for rater, n_counted, n, first in self._execute(staged_sql.COUNTS_BY_RATER, regular=regular):
+            if rater is None:
+                self.tally.n_unnamed += n_counted
+            else:
+                self.tally.by_rater[rater] += n_counted
+            self.counts.judgments += n
+            self.first_judgment = first if self.first_judgment is None else min(first, self.first_judgment)
+        judged = [task for (task,) in self._execute(staged_sql.JUDGED_TASKS)]
+        for reason, tasks in outdated_tasks(judged).items():
+            ids = self._execute(staged_sql.OF_TASKS, tasks=tasks) if tasks else []
+            self.outdated.setdefault(reason, []).extend(pk for (pk,) in ids)
 
     def finished(self) -> ImportCounts:
         study = self.study
@@ -256,89 +292,7 @@ def analyze_tables() -> None:
         cursor.execute("ANALYZE " + ", ".join(table._meta.db_table for table in tables))
 
 
-# Imported judgments, counted on their tasks and raters
-
-# The columns that `_answers` fills.
-ANSWER_COLUMNS = (
-    "judgment_id", "task_id", "question_id", "candidate_id", "choice", "value", "confidence", "text",
-    "selected", "events", "counted",
-)  # fmt: skip
-# A task that the judgments fill beyond its overlap gets a larger one: nothing that was said is left out.
-_COUNT_SQL = """
-UPDATE annotation_task t
-SET n_judgments = t.n_judgments + m.n, order_balance = t.order_balance + m.step,
-    overlap = greatest(t.overlap, t.n_judgments + m.n + t.n_leases)
-FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS m (id, n, step)
-WHERE t.id = m.id
-"""
-
-
-@dataclass(frozen=True)
-class _NewJudgment:
-    """A judgment that is not there yet, and where it goes."""
-
-    client_id: uuid.UUID
-    task_id: int
-    rater: Rater | None
-    record: JudgmentRecord
-
-
-def write_judgments(
-    study: Study,
-    records: Sequence[TaskRecord],
-    tasks: Mapping[str, int],
-    raters: Mapping[str, Rater],
-    tally: JudgmentTally,
-) -> list[Judgment]:
-    """Add what is not there yet: the new judgments. Their tasks, given by id, are locked and counted then."""
-    protocol = load_protocol(study.protocol_version_id)
-    imported = [
-        _NewJudgment(
-            _client_id(record, judgment_record, raters),
-            tasks[record.external_id],
-            raters.get(judgment_record.rater),
-            judgment_record,
-        )
-        for record in records
-        for judgment_record in record.judgments
-    ]
-    if not imported:
-        return []
-    existing = {
-        (row.task_id, row.client_id) for row in _imported_judgments({new.task_id for new in imported})
-    }
-    # Whose wish it was to be taken out is not brought back by a source that still has them.
-    withdrawn = {rater.external_id for rater in raters.values() if rater.state == Rater.State.WITHDRAWN}
-    added = [
-        new
-        for new in imported
-        if (new.task_id, new.client_id) not in existing and new.record.rater not in withdrawn
-    ]
-    _count_judgments(added, tally)
-    judgments = [
-        Judgment(
-            study=study,
-            task_id=new.task_id,
-            rater=new.rater,
-            protocol_version_id=protocol.version_id,
-            client_id=new.client_id,
-            payload_sha256=_content_sha256(new.record),
-            origin=Judgment.Origin.IMPORTED,
-            presentation=None if new.record.presentation is None else list(new.record.presentation),
-            codes=list(new.record.codes),
-            comment=new.record.comment,
-        )
-        for new in added
-    ]
-    bulk_queries.copy_rows(judgments)
-    candidates = _candidates_by_slot(added)
-    answers = (
-        answer
-        for judgment, new in zip(judgments, added, strict=True)
-        for answer in _answers(judgment, new.record, protocol, candidates)
-    )
-    bulk_queries.copy_values(Answer._meta.db_table, ANSWER_COLUMNS, answers)
-    return judgments
+# Imported judgments, by name and content
 
 
 def changed_judgments(
@@ -347,7 +301,10 @@ def changed_judgments(
     """Judgments that are there already but said something else."""
     raters = _known_raters(study, _rater_names(records))
     by_client_id = {
-        _client_id(record, judgment_record, raters): (record, judgment_record)
+        _client_id(
+            record.external_id,
+            raters[judgment_record.rater].pseudonym if judgment_record.rater else judgment_record.key,
+        ): (record, judgment_record)
         for record in records
         for judgment_record in record.judgments
         if not judgment_record.rater or judgment_record.rater in raters
@@ -358,7 +315,9 @@ def changed_judgments(
     }
     for judgment in _imported_judgments(tasks):
         record, judgment_record = by_client_id.get(judgment.client_id, (None, None))
-        if judgment_record and record and bytes(judgment.payload_sha256) != _content_sha256(judgment_record):
+        if judgment_record is None or record is None:
+            continue
+        if bytes(judgment.payload_sha256) != _content_sha256(*_content(judgment_record)):
             yield record, judgment_record
 
 
@@ -376,78 +335,28 @@ def _imported_judgments(task_ids: Collection[int]) -> Iterator[Judgment]:
     return rows_in_batches(rows.only("task_id", "client_id", "payload_sha256"), "task_id", sorted(task_ids))
 
 
-def _content_sha256(judgment: JudgmentRecord) -> bytes:
+def _content_sha256(
+    answers: Sequence[Any], codes: Sequence[str], comment: str, presentation: Sequence[int] | None
+) -> bytes:
+    return hashlib.sha256(json.dumps([answers, codes, comment, presentation]).encode()).digest()
+
+
+def _content(judgment: JudgmentRecord) -> tuple[Any, ...]:
     answers = [answer.fields for answer in judgment.answers]
-    content = [answers, judgment.codes, judgment.comment, judgment.presentation]
-    return hashlib.sha256(json.dumps(content).encode()).digest()
+    return answers, judgment.codes, judgment.comment, judgment.presentation
 
 
-def _client_id(record: TaskRecord, judgment: JudgmentRecord, raters: Mapping[str, Rater]) -> uuid.UUID:
-    """The same name whenever the same judgment is imported. Exports carry it, so it is made from the rater's
-    pseudonym: made from the source's name for them, which may be an address, it would let that be guessed."""
-    name = raters[judgment.rater].pseudonym if judgment.rater else judgment.key
-    return uuid.uuid5(uuid.NAMESPACE_OID, f"{record.external_id}\x1f{name}")
+def _stated_content(judgment: str) -> tuple[Any, ...]:
+    """The same of a judgment as it is staged."""
+    _key, _row, _rater, answers, codes, comment, presentation, _column = orjson.loads(judgment)
+    return answers, codes, comment, presentation
 
 
-def _candidates_by_slot(added: Sequence[_NewJudgment]) -> dict[tuple[int, int], int]:
-    """Candidate ids by task and slot, of the tasks in which some answer is about one candidate."""
-    tasks = sorted({new.task_id for new in added for answer in new.record.answers if answer.slot is not None})
-    slots = rows_in_batches(TaskCandidate.objects.all(), "task_id", tasks)
-    return {(row.task_id, row.slot): row.candidate_id for row in slots}
-
-
-def _answers(
-    judgment: Judgment,
-    record: JudgmentRecord,
-    protocol: LoadedProtocol,
-    candidates: Mapping[tuple[int, int], int],
-) -> Iterator[tuple[object, ...]]:
-    for answer in record.answers:
-        yield (
-            judgment.pk,
-            judgment.task_id,
-            protocol.question_ids[answer.question],
-            None if answer.slot is None else candidates[judgment.task_id, answer.slot],
-            answer.choice,
-            answer.value,
-            answer.confidence,
-            answer.text,
-            None if answer.selected is None else list(answer.selected),
-            None if answer.events is None else Jsonb(list(answer.events)),
-            True,
-        )
-
-
-def _newly_full(before: TaskPlaces, n: int) -> int:
-    """How many more full tasks there are once `n` judgments are in; the overlap grows past live leases."""
-    after = before.n_judgments + n
-    overlap = max(before.overlap, after + before.n_leases)
-    return int(after >= overlap) - int(before.n_judgments >= before.overlap)
-
-
-def _count_judgments(added: Sequence[_NewJudgment], tally: JudgmentTally) -> None:
-    by_task: dict[int, list[_NewJudgment]] = {}
-    for new in added:
-        by_task.setdefault(new.task_id, []).append(new)
-    places = overlap.lock_tasks(set(by_task))
-    checks = Task.objects.filter(pk__in=by_task).exclude(kind=Task.Kind.REGULAR)
-    for task_id in set(checks.values_list("pk", flat=True)):  # no counter moves for those
-        del by_task[task_id]
-    with connection.cursor() as cursor:
-        steps = [
-            sum(order_balance_step(new.record.presentation or ()) for new in judgments)
-            for judgments in by_task.values()
-        ]
-        cursor.execute(_COUNT_SQL, [list(by_task), [len(judgments) for judgments in by_task.values()], steps])
-    for new in added:
-        n = int(new.task_id in by_task)
-        if new.rater is None:
-            tally.n_unnamed += n
-        else:
-            tally.by_rater[new.rater.pk] += n
-    tally.n_filled += sum(
-        _newly_full(places[task_id], len(judgments)) for task_id, judgments in by_task.items()
-    )
+def _client_id(task_name: str, name: str) -> uuid.UUID:
+    """The same id whenever the same judgment is imported. Exports carry it, so it is made from the rater's pseudonym:
+    made from the source's name for them, which may be an address, it would let that be guessed. Of somebody unnamed it
+    is made from the judgment's own name."""
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{task_name}\x1f{name}")
 
 
 WRITE_PAGE = 5000
@@ -483,12 +392,9 @@ def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: Stage
             writer.write_tasks(after, to)
             done += n
             running.progress(done, total, stage="writing")
-        for _, tasks in staging.staged_pages(staged, size=WRITE_PAGE, which=staging.JUDGED):
-            records = [decode_task(task) for task in tasks]
-            for record in records:
-                merging.merge_judgments(record)
-            writer.write_judgments(records)
-            done += len(tasks)
+        for after, to, n in staging.page_bounds(staged, size=WRITE_PAGE, which=staging.JUDGED):
+            writer.write_judgments(after, to)
+            done += n
             running.progress(done, total, stage="writing")
         counts = writer.finished()
         _conclude(running, study, options, counts)
@@ -519,15 +425,14 @@ def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -
         for statement in _LOCK_SQL.split(";"):
             cursor.execute(statement, {"study": study.pk, "job": staged.job})
     study.refresh_from_db()
-    bulk_queries.lock_for_ids(Item, ItemVersion, System, Task, Candidate, TaskCandidate)
+    bulk_queries.lock_for_ids(Item, ItemVersion, System, Task, Candidate, TaskCandidate, Judgment)
     checks_keys = _fetch(staged_sql.MAY_CHECK_KEYS_ITSELF)[0][0]
     writer = StudyWriter(study, staged, options.overlap or study.overlap, options.is_archive, checks_keys)
     writer.lock_keys(staged_sql.REFERRED_TO)
     return writer
 
 
-def _raters(study: Study, records: Sequence[TaskRecord], counts: ImportCounts) -> dict[str, Rater]:
-    names = _rater_names(records)
+def _raters(study: Study, names: set[str], counts: ImportCounts) -> dict[str, Rater]:
     existing = _known_raters(study, names)
     new = Rater.objects.bulk_create(
         Rater(study=study, external_id=name, origin=Rater.Origin.IMPORTED)

@@ -309,10 +309,21 @@ def test_pages_end_where_their_texts_are_long(study, tmp_path, monkeypatch):
             pages.append(sum(task.size for task in tasks))
             yield ordinals, tasks
 
+    bounds: list[int] = []
+    real_bounds = staging.page_bounds
+
+    def counting_bounds(staged, **given):
+        for after, to, n in real_bounds(staged, **given):
+            bounds.append(n)
+            yield after, to, n
+
     monkeypatch.setattr(staging, "staged_pages", counting)
+    monkeypatch.setattr(staging, "page_bounds", counting_bounds)
     job = bring(study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl")
     assert job.report["created"] == {"items": 30, "tasks": 30, "judgments": 60, "raters": 2}
-    assert len(pages) > 20
+    assert len(pages) > 10  # when they are checked
+    assert len(bounds) > 20  # when tasks are written, and when judgments are
+    assert max(bounds) < 5
     assert 1000 < max(pages) < 2000
 
 

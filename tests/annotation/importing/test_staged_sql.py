@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import random
+import uuid
+from collections.abc import Sequence
 
 import pytest
 from django.db import IntegrityError, connection
+from django.db.models import F, Prefetch
 
-from annotation.importing import import_jobs, staged_sql, writing
+from annotation.importing import import_jobs, merging, staged_sql, staging, writing
 from annotation.importing.records import (
+    COMPLETE,
+    PARTIAL,
     TEXT_FIELDS,
+    AnswerRecord,
     ItemRecord,
+    JudgmentRecord,
     TaskRecord,
     content_digest,
     encode_task,
 )
-from annotation.models import Candidate, Item, ItemVersion, StagedImport, Study, Task, TaskCandidate
+from annotation.models import (
+    Answer,
+    Candidate,
+    Item,
+    ItemVersion,
+    Judgment,
+    StagedImport,
+    Study,
+    Task,
+    TaskCandidate,
+)
+from annotation.rating.rules.counterbalancing import order_balance_step
+from annotation.studies.protocols import load_protocol
 from tests import factories
 from tests.annotation.importing.importing import bring, write
 
@@ -62,6 +81,108 @@ def test_the_content_of_an_item_has_one_hash():
     assert hashed == [
         content_digest(texts, reference_audio=reference, audio=audio) for texts, reference, audio in cases
     ]
+
+
+def some_answer(dice: random.Random, question: str, slot: int | None) -> AnswerRecord:
+    number = dice.choice([None, 0.0, 4.0, -2.5, 1e-7, 1e21, 0.1 + 0.2, 3])
+    selected = dice.choice([None, None, (), (1, 3, 2)])
+    event = {"start": 1.50, "end": None, "label": "", "note": some_text(dice)}
+    events = dice.choice([None, None, (), (event, {**event, "end": 1e-9})])
+    confidence = dice.choice([None, 0.25])
+    choice = dice.choice([None, 1, 4])
+    return AnswerRecord(question, choice, number, confidence, some_text(dice), slot, selected, events)
+
+
+def some_judgment(dice: random.Random, questions: Sequence[str]) -> JudgmentRecord:
+    """Whole or a part, named or not, of a rater or of nobody in particular: as readers yield them."""
+    rater = dice.choice(["", f'ç"e\\m {dice.randrange(40)}'])
+    asked = dice.sample([(key, slot) for key in questions for slot in (None, 0, 1)], dice.randrange(4))
+    return JudgmentRecord(
+        dice.choice([PARTIAL, COMPLETE, COMPLETE, f"vote {dice.randrange(40)}"]),
+        "7",
+        rater,
+        tuple(some_answer(dice, *one) for one in asked),
+        tuple(dice.sample(["noise", 'é,"', "{}", "NULL"], dice.randrange(3))),
+        some_text(dice),
+        dice.choice([None, (), (0,), (0, 1), (1, 0), (2, 0, 1)]),
+    )
+
+
+Rows = dict[tuple[int, uuid.UUID], tuple[object, ...]]
+
+
+def decoded(tasks: Sequence[Task], records: Sequence[TaskRecord]) -> Rows:
+    """What is to be written of each judgment, by its task and id."""
+    study = tasks[0].study
+    pseudonyms = dict(study.raters.values_list("external_id", "pseudonym"))
+    ids = load_protocol(study.protocol_version_id).question_ids
+    slots = TaskCandidate.objects.values_list("task_id", "slot", "candidate_id")
+    candidates = {(task, slot): candidate for task, slot, candidate in slots}
+    rows: Rows = {}
+    for task, record in zip(tasks, records, strict=True):
+        for one in record.judgments:
+            answers = [
+                (ids[a.question], candidates.get((task.pk, a.slot)), a.choice, a.value, a.confidence, a.text,
+                 None if a.selected is None else list(a.selected), None if a.events is None else list(a.events))
+                for a in one.answers
+            ]  # fmt: skip
+            name = pseudonyms[one.rater] if one.rater else one.key
+            shown = None if one.presentation is None else list(one.presentation)
+            content = writing._content_sha256(*writing._content(one))
+            rows[task.pk, writing._client_id(record.external_id, name)] = (
+                content, one.rater, shown, list(one.codes), one.comment, answers
+            )  # fmt: skip
+    return rows
+
+
+def written() -> Rows:
+    answers = Prefetch("answers", Answer.objects.order_by("pk"))
+    return {
+        (one.task_id, one.client_id): (
+            bytes(one.payload_sha256), one.rater.external_id if one.rater else "", one.presentation, one.codes,
+            one.comment,
+            [(a.question_id, a.candidate_id, a.choice, a.value, a.confidence, a.text, a.selected, a.events)
+             for a in one.answers.all()],
+        )
+        for one in Judgment.objects.select_related("rater").prefetch_related(answers)
+    }  # fmt: skip
+
+
+def test_a_thousand_judgments_are_written_as_they_are_decoded_and_counted(study_with_job):
+    study, staged = study_with_job
+    dice, questions = random.Random(18), list(load_protocol(study.protocol_version_id).question_ids)
+    tasks = [
+        factories.panel_task(study, f"t{n}", ["Yes", "No"], overlap=dice.randrange(1, 40)) for n in range(50)
+    ]
+    Task.objects.filter(pk=tasks[0].pk).update(kind=Task.Kind.GOLD)
+    for full in tasks[1:4]:
+        full.n_judgments = full.overlap
+        full.save(update_fields=["n_judgments"])
+    records = [
+        TaskRecord("1", task.external_id, ItemRecord("i"), (), [some_judgment(dice, questions) for _ in range(30)])
+        for task in tasks
+    ]  # fmt: skip
+    staging.stage_tasks(staged, [encode_task(record) for record in records], first=0)
+    for record in records:
+        merging.merge_judgments(record)
+    # As the check of a page does.
+    shorter = {at: one.judgments for at, one in enumerate(records) if len(one.judgments) < 30}
+    staging.replace_judgments(staged, shorter)
+    writer = writing.StudyWriter(study, staged, overlap=1, archive=False)
+    writer.write_judgments(-1, len(records))
+
+    expected = decoded(tasks, records)
+    assert len(expected) > 900
+    assert written() == expected
+    for before, record in zip(tasks[1:], records[1:], strict=True):
+        task = Task.objects.get(pk=before.pk)
+        steps = [order_balance_step(one.presentation or ()) for one in record.judgments]
+        n_judgments = before.n_judgments + len(steps)
+        assert (task.n_judgments, task.order_balance) == (n_judgments, sum(steps))
+        assert task.overlap == max(before.overlap, n_judgments)
+    assert Task.objects.get(pk=tasks[0].pk).n_judgments == 0
+    n_full = Task.objects.filter(kind=Task.Kind.REGULAR, n_judgments__gte=F("overlap")).count()
+    assert writer.tally.n_filled == n_full - 3 > 10
 
 
 def dangling_keys() -> list[tuple[str, str]]:
