@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from analytics.benchmarks import aqeval, baton, brace, compa, fense, pam, relate
 from analytics.benchmarks.contract import (
@@ -18,36 +19,68 @@ from analytics.benchmarks.contract import (
     Square,
     Units,
 )
+from scoring.metrics.registry import MetricEntry, Reads
 
 
 @dataclass(frozen=True)
 class PublishedBenchmark:
     """How a benchmark is read, from a folder into units, and the sentence that says where it comes from. `composition`:
-    how all that is published is counted, where its paper has a table of that."""
+    how all that is published is counted, where its paper has a table of that.
+
+    What the AQAScore paper asks of it, empty where it asks nothing: `task`, the rating scale of prompting and cascades;
+    `question`, AQAScore's of a sound and a text; `pair_question`, where it asks outright which of two texts is better.
+    """
 
     title: str
     read: Callable[..., Iterable[Rating | Choice | Square]]
     where: str
     composition: Callable[[Folder], Iterable[Composition]] = lambda folder: ()
+    task: str = "relate"
+    question: str = "table-29.default"
+    pair_question: str = ""
+
+    def decided_options(self, entry: MetricEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a scorer that the benchmark decides where `given` leaves them out: scale, method, question."""
+        decided: dict[str, Any] = {}
+        if any(option.name == "task" and self.task in option.choices for option in entry.options):
+            decided["task"] = self.task
+        if self.question and entry.name.removesuffix("-pairs") == "aqascore":
+            decided["template"] = [self.question]
+            if entry.reads is Reads.PAIR:
+                decided["method"] = given.get("method") or ("ask" if self.pair_question else "compare")
+            if decided.get("method") == "ask":
+                decided["template"] = [self.pair_question or "default"]
+        return {name: value for name, value in decided.items() if given.get(name) in (None, "", [])}
 
 
 BENCHMARKS: dict[str, PublishedBenchmark] = {
     "relate": PublishedBenchmark("RELATE", relate.relate_ratings, relate.PUBLISHED),
     "relate-pair": PublishedBenchmark("RELATE-Pair", relate.relate_pairs, relate.PUBLISHED),
-    "pam": PublishedBenchmark("PAM", pam.pam_ratings, pam.PUBLISHED),
-    "baton": PublishedBenchmark("Baton", baton.baton_ratings, baton.PUBLISHED),
-    "baton-pair": PublishedBenchmark("Baton-Pair", baton.baton_pairs, baton.PUBLISHED),
-    "compa": PublishedBenchmark("CompA", compa.compa_squares, compa.PUBLISHED),
-    "fense": PublishedBenchmark("FENSE", fense.fense_pairs, fense.PUBLISHED),
-    "brace": PublishedBenchmark("BRACE", brace.brace_pairs, brace.PUBLISHED),
+    "pam": PublishedBenchmark("PAM", pam.pam_ratings, pam.PUBLISHED, task="pam"),
+    "baton": PublishedBenchmark("Baton", baton.baton_ratings, baton.PUBLISHED, task="baton"),
+    "baton-pair": PublishedBenchmark("Baton-Pair", baton.baton_pairs, baton.PUBLISHED, task="baton"),
+    "compa": PublishedBenchmark("CompA", compa.compa_squares, compa.PUBLISHED, question="compa.default"),
+    "fense": PublishedBenchmark(
+        "FENSE", fense.fense_pairs, fense.PUBLISHED, pair_question="captions.default"
+    ),
+    "brace": PublishedBenchmark(
+        "BRACE", brace.brace_pairs, brace.PUBLISHED, pair_question="captions-brace.default"
+    ),
     "aqeval": PublishedBenchmark(
-        "AQEval", aqeval.aqeval_ratings, aqeval.PUBLISHED, aqeval.aqeval_composition
+        "AQEval",
+        aqeval.aqeval_ratings,
+        aqeval.PUBLISHED,
+        aqeval.aqeval_composition,
+        task="",
+        question="",
     ),
     "aqeval-validation": PublishedBenchmark(
         "AQEval validation",
         partial(aqeval.aqeval_ratings, split="validation"),
         aqeval.PUBLISHED,
         aqeval.aqeval_composition,
+        task="",
+        question="",
     ),
 }
 # Half of one, for who has the sounds of the other half only.

@@ -28,6 +28,8 @@ from analytics.reports.render.line_plot import Line, LinePoint, line_plot
 from analytics.statistics.bootstrap import SENTENCES
 from annotation.csv_escaping import escape_formula
 from scoring.metrics import registry
+from scoring.metrics.aqascore import published_row
+from scoring.metrics.contract import deciding_identity
 
 # Rows: results of one scorer through all benchmarks of a table.
 
@@ -117,7 +119,7 @@ def rows_of(results: Iterable[BenchmarkResult]) -> tuple[MetricRow, ...]:
 
 def _scorer(result: BenchmarkResult) -> str:
     """Everything that can change its scores, except what follows from the benchmark: which task it is asked."""
-    identity = {name: value for name, value in result.identity.items() if name != "task"}
+    identity = {name: value for name, value in deciding_identity(result.identity).items() if name != "task"}
     own_words: Mapping[str, Any] | None = None
     if "task" in result.options:
         # The words change with the task, but not whose they are.
@@ -374,6 +376,7 @@ def _data_notes(table: MetricTable) -> Iterator[str]:
         yield f"**{_plain(row.name)}**"
         for result in row.results:
             yield f"- {result.benchmark}: {_counts(result)}; scorer `{result.digest}`"
+            yield from (f"  - {_plain(line)}" for line in asked_lines(result))
             yield from (f"  - {note}" for note in _notes(result, table.layout))
         if row.has_templates:
             yield f"- shown by template {row.outputs[0]!r} of {', '.join(row.outputs)}"
@@ -405,6 +408,17 @@ def _notes(result: BenchmarkResult, layout: TableLayout) -> Iterator[str]:
         yield (
             f"scores that are bounds, as the server did not list the probability of both answers: {_plain(each)}"
         )
+
+
+def asked_lines(result: BenchmarkResult) -> Iterator[str]:
+    """The prompts, the task and the questions of a result, each with the row of the paper that has it."""
+    if prompts := result.identity.get("prompt_set"):
+        yield f"prompts {prompts['name']}, sha256 {prompts['sha256']}"
+    if task := result.options.get("task"):
+        yield f"task {task}"
+    for name, question in result.identity.get("templates", {}).items():
+        row = published_row(question)
+        yield f"question {name}: “{question}”" + (f" ({row})" if row else "")
 
 
 def _counted(figure: BenchmarkFigure) -> str:

@@ -17,6 +17,7 @@ from annotation.models import Study
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.metrics import registry
 from scoring.models import ScoringRun, WritingRun
+from scoring.prompts import parse
 from scoring.runs.engine import FaultCount
 
 # A run that no worker has taken up after this long most likely has no worker.
@@ -94,7 +95,8 @@ def prescore_lines(study: Study) -> list[tuple[str, str, str]]:
 
 
 def run_options(run: ScoringRun) -> list[tuple[str, str]]:
-    """The settings a run was asked for with, as text. Prompts are told by their source: the version has them whole."""
+    """The settings a run was asked for with, as text. Prompts go by their name or source, and their hash: the version
+    has them whole."""
     pairs = [
         pair
         for name, value in run.options.items()
@@ -102,7 +104,8 @@ def run_options(run: ScoringRun) -> list[tuple[str, str]]:
         for pair in flatten_options({name: value})
     ]
     if prompts := run.options.get("prompts"):
-        pairs.append(("prompts", prompts.get("source", "").strip() or "–"))
+        own = parse(prompts)
+        pairs.append(("prompts", f"{own.name or own.source.strip() or '–'} (SHA-256 {own.sha256})"))
     return pairs
 
 

@@ -21,27 +21,27 @@ from annotation.audio.errors import AudioError
 from annotation.audio.ingest import content_sha256
 from annotation.csv_escaping import escape_formula, unescape_formula
 from annotation.errors import Conflict, InvalidInput
-from scoring.files.source import Row, read_rows, seconds_of
+from scoring.files.source import COLUMNS, FIELDS, Row, read_rows, seconds_of
 from scoring.metrics.batching import score_batch
-from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Sound
+from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Sound, deciding_identity
 from scoring.metrics.registry import Reads
 
 # ── result lines: CSV or JSON, written and read back ──
 
-_ROW_COLUMNS = ("id", "audio", "audio2", "text", "text2")
 _FAULT_COLUMNS = ("fault", "reason")
-_NOT_SCORES = {*_ROW_COLUMNS, "bounded", "details", *_FAULT_COLUMNS}
+_NOT_SCORES = {*COLUMNS, "bounded", "details", *_FAULT_COLUMNS}
 _SEPARATOR = ";"
 
 
 @dataclass(frozen=True)
 class ScoredLine:
-    """The result of a row. `bounded` names the answers of which only an upper bound is known, as output:answer;
-    `details` holds, by output, the distribution and what else is known of a score."""
+    """The result of a row, with all that was scored of it. `bounded` names the answers of which only an upper bound is
+    known, as output:answer; `details` holds, by output, the distribution and what else is known of a score."""
 
     id: str
     audio: tuple[str, ...]
     texts: tuple[str, ...]
+    fields: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
     fault: str = ""
     reason: str = ""
@@ -52,7 +52,7 @@ class ScoredLine:
     def of(cls, row: Row, outcome: Outcome) -> ScoredLine:
         fault = outcome.fault
         if fault is not None:
-            return cls(row.id, row.audio, row.texts, fault=fault.code, reason=fault.message)
+            return cls(row.id, row.audio, row.texts, row.fields, fault=fault.code, reason=fault.message)
         details = {
             name: {"distribution": reading.distribution, "provenance": dict(reading.provenance)}
             for name, reading in outcome.readings.items()
@@ -68,11 +68,20 @@ class ScoredLine:
             f"score.{name}" if name in _NOT_SCORES else name: reading.value
             for name, reading in outcome.readings.items()
         }
-        return cls(row.id, row.audio, row.texts, scores, bounded=bounded, details=details)
+        return cls(row.id, row.audio, row.texts, row.fields, scores, bounded=bounded, details=details)
+
+    def is_of(self, row: Row) -> bool:
+        """Whether it is the result of this row as it is now."""
+        return (self.audio, self.texts, self.fields) == (row.audio, row.texts, row.fields)
 
     def flat(self) -> dict[str, Any]:
         """As the object of a JSON line."""
-        named = {"id": self.id, **_numbered("audio", self.audio), **_numbered("text", self.texts)}
+        named = {
+            "id": self.id,
+            **_numbered("audio", self.audio),
+            **_numbered("text", self.texts),
+            **self.fields,
+        }
         bounded = {"bounded": list(self.bounded)} if self.bounded else {}
         details = {"details": dict(self.details)} if self.details else {}
         return {**named, **self.scores, "fault": self.fault, "reason": self.reason, **bounded, **details}
@@ -84,6 +93,7 @@ class ScoredLine:
             str(cells["id"]),
             tuple(str(cells[name]) for name in ("audio", "audio2") if cells.get(name)),
             tuple(str(cells[name]) for name in ("text", "text2") if cells.get(name)),
+            {name: str(cells[name]) for name in FIELDS if cells.get(name)},
             {name: float(cells[name]) for name in cells if name not in _NOT_SCORES and cells[name] != ""},
             str(cells["fault"]),
             str(cells["reason"]),
@@ -105,7 +115,7 @@ def from_json_lines(text: str) -> list[ScoredLine]:
 def as_csv(lines: Sequence[ScoredLine]) -> str:
     """A column for each output, and `bounded` where some are; `details` are left to JSON."""
     rows = [{**line.flat(), "bounded": _SEPARATOR.join(line.bounded)} for line in lines]
-    columns = [name for name in _ROW_COLUMNS if any(name in row for row in rows)]
+    columns = [name for name in COLUMNS if any(name in row for row in rows)]
     columns += dict.fromkeys(name for line in lines for name in line.scores)
     if any(line.bounded for line in lines):
         columns.append("bounded")
@@ -204,7 +214,7 @@ class Target:
 
     def _is_scored(self, row: Row) -> bool:
         line = self._lines.get(row.id)
-        return line is not None and not line.fault and (line.audio, line.texts) == (row.audio, row.texts)
+        return line is not None and not line.fault and line.is_of(row)
 
     def _lock(self) -> None:
         try:
@@ -219,7 +229,7 @@ class Target:
     def _require_same_scorer(self) -> None:
         """The scorer is on record before the first score is."""
         begun = self.path.exists() or self._partial.stat().st_size > 0
-        identity = json.dumps(self._identity, sort_keys=True, ensure_ascii=False)
+        identity = json.dumps(deciding_identity(self._identity), sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(identity.encode()).hexdigest()
         theirs = _read_json(self._scorer).get("digest") if self._scorer.exists() else None
         if begun and theirs != digest:
@@ -307,16 +317,23 @@ class Summary:
 
 
 def score_file(
-    source: Path, target: Path, metric: Metric, *, reads: Reads, on_progress: Callable[[int, int], None]
+    source: Path,
+    target: Path,
+    metric: Metric,
+    *,
+    reads: Reads,
+    hears: bool = True,
+    on_progress: Callable[[int, int], None],
 ) -> Summary:
     """Score every row of `source` that `target` has no score for.
 
     `source` is CSV, TSV or JSONL with the columns audio (a path, relative to the file) and text, and where wanted
-    id, audio2, text2; `target` is CSV or JSONL. It may be interrupted at any moment: a second call resumes from the
-    scores in `target`. `on_progress` is called with the rows settled and the rows to settle in this call. Raises
-    InvalidInput before anything is scored, and SetupError.
+    id, audio2, text2, question, reference, rationale, transcript, prompt, lyrics; a scorer that does not hear needs no
+    audio and judges the text as an answer. `target` is CSV or JSONL. It may be interrupted at any moment: a second call
+    resumes from the scores in `target`. `on_progress` is called with the rows settled and the rows to settle in this
+    call. Raises InvalidInput before anything is scored, and SetupError.
     """
-    rows = read_rows(source, reads=reads)
+    rows = read_rows(source, reads=reads, hears=hears)
     with Target(target, rows=rows, identity=metric.identity) as opened:
         missing = opened.missing()
         seconds = seconds_of({path for row in missing for path in row.paths})
@@ -355,7 +372,12 @@ def _scored(
 
     def examples(batch: Sequence[Row]) -> list[Example]:
         return [
-            Example(number, tuple(Sound(sha256(path), path, lengths[path]) for path in row.paths), row.texts)
+            Example(
+                number,
+                tuple(Sound(sha256(path), path, lengths[path]) for path in row.paths),
+                row.texts,
+                row.fields,
+            )
             for number, row in enumerate(batch)
         ]
 
@@ -372,7 +394,7 @@ def _scored(
 
 
 def _length(row: Row, lengths: Mapping[Path, float]) -> float:
-    return max(lengths[path] for path in row.paths)
+    return max((lengths[path] for path in row.paths), default=0.0)
 
 
 def sound_sha256(path: Path) -> str:

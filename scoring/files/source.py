@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from annotation.importing.formats import csv_files, json_files
 from annotation.importing.records import RowProblem
 from scoring.metrics.registry import Reads
 
-COLUMNS = ("id", "audio", "audio2", "text", "text2")
+# What judges of answers read beside the answer, which is the text.
+FIELDS = ("question", "reference", "rationale", "transcript", "prompt", "lyrics")
+COLUMNS = ("id", "audio", "audio2", "text", "text2", *FIELDS)
 SOURCE_FORMATS = (".csv", ".tsv", ".jsonl")
 
 SHOWN_PROBLEMS = 20
@@ -28,21 +30,24 @@ ParsedRow = tuple[str, dict[str, Any]] | RowProblem
 
 @dataclass(frozen=True)
 class Row:
-    """One thing to score: `audio` and `texts` as they are written, `paths` where the sounds are."""
+    """One thing to score: `audio` and `texts` as they are written, `paths` where the sounds are that the scorer hears,
+    `fields` by their columns, empty ones left out."""
 
     id: str
     audio: tuple[str, ...]
     texts: tuple[str, ...]
     paths: tuple[Path, ...]
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_rows(source: Path, *, reads: Reads) -> list[Row]:
-    """All rows, or InvalidInput with what is wrong in which row and field, and what mends it."""
+def read_rows(source: Path, *, reads: Reads, hears: bool = True) -> list[Row]:
+    """All rows, for a scorer that hears or for one that goes by the texts alone; or InvalidInput with what is wrong in
+    which row and field, and what mends it."""
     if not source.is_file():
         raise InvalidInput(f"There is no file {source}.")
     if source.suffix not in SOURCE_FORMATS:
         raise InvalidInput(f"{source.name} is none of {', '.join(SOURCE_FORMATS)}. Save it as one of these.")
-    checked = _CheckedRows(source.parent, reads)
+    checked = _CheckedRows(source.parent, reads, hears)
     if problems := list(islice(checked.problems(parsed_rows(source)), SHOWN_PROBLEMS + 1)):
         raise refusal(
             f"{source.name} cannot be scored as it is; nothing was.",
@@ -81,10 +86,10 @@ def seconds_of(paths: set[Path]) -> dict[Path, float]:
 
 
 class _CheckedRows:
-    def __init__(self, folder: Path, reads: Reads) -> None:
+    def __init__(self, folder: Path, reads: Reads, hears: bool) -> None:
         self.rows: list[Row] = []
         self._folder = folder
-        self._reads = reads
+        self._reads, self._hears = reads, hears
         self._row_of_id: dict[str, str] = {}
         self._unknown: set[str] = set()
 
@@ -105,8 +110,9 @@ class _CheckedRows:
             if not problems:
                 audio = tuple(values[name] for name in ("audio", "audio2") if values[name])
                 texts = tuple(values[name] for name in ("text", "text2") if values[name])
-                paths = tuple((self._folder / name).resolve() for name in audio)
-                self.rows.append(Row(values["id"], audio, texts, paths))
+                paths = tuple((self._folder / name).resolve() for name in audio) if self._hears else ()
+                fields = {name: values[name] for name in FIELDS if values[name]}
+                self.rows.append(Row(values["id"], audio, texts, paths, fields))
 
     def _column_problems(self, line: str, cells: dict[str, Any]) -> Iterator[RowProblem]:
         for name, value in cells.items():
@@ -120,14 +126,17 @@ class _CheckedRows:
         first = self._row_of_id.setdefault(values["id"], line)
         if first != line:
             yield RowProblem(line, "id", f"{values['id']} is row {first}'s", "Give every row its own id.")
-        if not values["audio"]:
+        if self._hears and not values["audio"]:
             yield RowProblem(line, "audio", "is missing", "Name a sound file, relative to this file.")
-        for name in ("audio", "audio2"):
+        for name in ("audio", "audio2") if self._hears else ():
             if values[name] and ("\0" in values[name] or not (self._folder / values[name]).is_file()):
                 remedy = f"Put it there, or mend the path; it starts from {self._folder.resolve()}."
                 yield RowProblem(line, name, f"{values[name]!r} is not there", remedy)
         if not values["text"]:
-            yield RowProblem(line, "text", "is missing", "Write the text that the sound should fit.")
+            what = (
+                "Write the text that the sound should fit." if self._hears else "Write the answer to judge."
+            )
+            yield RowProblem(line, "text", "is missing", what)
         seconds = [name for name in ("audio2", "text2") if values[name]]
         if self._reads is Reads.SINGLE and seconds:
             problem = "is given, and this scorer takes one sound and one text"

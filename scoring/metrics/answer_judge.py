@@ -209,11 +209,12 @@ _SERVER_OWN = {
 @dataclass(frozen=True)
 class JudgePlan:
     """The requests about one answer, by the name of their output: a context and a prompt each. `main` names those that
-    `value` and `variance` are of: the context named last."""
+    `value` and `variance` are of: the context named last. `prompts` is the set that they are from."""
 
     requests: Mapping[str, tuple[str, JudgePrompt]]
     main: tuple[str, ...]
     decoding: Decoding
+    prompts: Prompts
 
 
 def plan_text(options: Mapping[str, Any]) -> JudgePlan:
@@ -251,7 +252,7 @@ def _plan(options: Mapping[str, Any], family: str) -> JudgePlan:
         for name, prompt in chosen.items()
     }
     main = tuple(output for output, (context, _) in requests.items() if context == contexts[-1])
-    return JudgePlan(requests, main, _decoding(options))
+    return JudgePlan(requests, main, _decoding(options), prompts)
 
 
 def _output_name(context: str, prompt: str, contexts: Sequence[str], prompts: Sequence[str]) -> str:
@@ -345,6 +346,7 @@ class AnswerJudge:
                 output: {"context": context, **asdict(prompt)}
                 for output, (context, prompt) in plan.requests.items()
             },
+            "prompt_set": plan.prompts.identity,
             "decoding": {**asdict(plan.decoding), "max_new_tokens": max_new_tokens},
             "unreadable": "lowest" if unreadable_as_lowest else "fault",
         }

@@ -17,7 +17,7 @@ from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
 from scoring.metrics.llm_judge import check_single, chosen_prompts, fault_outcome, is_sound_pair
 from scoring.metrics.registry import OptionError, Runtime
-from scoring.prompts import PLACEHOLDER, fill
+from scoring.prompts import PLACEHOLDER, Prompts, fill, shipped
 
 # Outputs of the ensemble, and what a column of scores can be called at most.
 _ALL = "all"
@@ -25,8 +25,8 @@ _RESERVED = {"mean", "spread", _ALL}
 _LONGEST_NAME = 40
 
 
-def questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """The system prompt, and the templates by the names of their outputs, checked before any model is loaded: about one
+def questions_of(options: Mapping[str, Any]) -> tuple[Prompts, dict[str, str]]:
+    """The prompts, and the templates by the names of their outputs, checked before any model is loaded: about one
     sound and one text, or with the method ask about two texts. Raises OptionError."""
     prompts = chosen_prompts(options, "aqascore")
     asks = options.get("method") == "ask"
@@ -42,7 +42,7 @@ def questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
             raise OptionError(
                 "template", f"{name}: is reserved or too long for a name; rename this question."
             )
-    return prompts.system, templates
+    return prompts, templates
 
 
 def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, *, of: str) -> dict[str, str]:
@@ -51,13 +51,35 @@ def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, *, of: st
     group = sets.get(before if dot else of)
     if group is None:
         raise OptionError(
-            "template", f"{name}: there is no set {before or of!r}; there are {', '.join(sets)}."
+            "template",
+            f"{name}: there is no set {before or of!r}; there are {', '.join(sets)}. Name a question of these, or add "
+            "the set to the prompt file.",
         )
     if key == _ALL:
         return {f"{before}{dot}{one}": text for one, text in group.items()}
     if key not in group:
         raise OptionError("template", f"{name}: there is no such question; there are {', '.join(group)}.")
     return {name: group[key]}
+
+
+# Of the sets whose questions are rows of the paper, in its order: the tables that list them, and those in which the
+# first row alone stands (compared figure by figure). Table 6 shows none of the rows of Tables 33 and 34.
+_LISTED = {
+    "table-29": ("Tables 29, 30 and 36", "Tables 2 and 3"),
+    "compa": ("Table 35", "Table 4"),
+    "captions": ("Tables 31 and 32", "Table 5"),
+    "captions-brace": ("Tables 33 and 34", ""),
+}
+
+
+def published_row(question: str) -> str:
+    """Where the AQAScore paper lists a question of this wording; empty where it does not."""
+    for name, (tables, shown) in _LISTED.items():
+        rows = list(shipped("aqascore").questions[name].values())
+        if question in rows:
+            row = rows.index(question) + 1
+            return f"row {row} of {tables}" + (f", shown in {shown}" if row == 1 and shown else "")
+    return ""
 
 
 CODE = 1
@@ -71,10 +93,10 @@ ANSWERS: Mapping[str, AnswerTokens] = {
 
 def open_aqascore(options: Mapping[str, Any], runtime: Runtime) -> AQAScore:
     """With a `method`, of pairs. Raises OptionError, SetupError."""
-    system, templates = questions_of(options)
+    prompts, templates = questions_of(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     kind = {"compare": ComparedPairs, "ask": AskedPairs}.get(options.get("method", ""), AQAScore)
-    return kind(backbone, templates, system=system, answers=options["answers"])
+    return kind(backbone, templates, prompts=prompts, answers=options["answers"])
 
 
 class AQAScore:
@@ -86,18 +108,19 @@ class AQAScore:
     method: Mapping[str, Any] = {}
 
     def __init__(
-        self, backbone: Backbone, templates: Mapping[str, str], *, system: str, answers: str
+        self, backbone: Backbone, templates: Mapping[str, str], *, prompts: Prompts, answers: str
     ) -> None:
         self._backbone = backbone
         self._templates = templates
-        self._system = system
+        self._system = prompts.system
         self._answers = ANSWERS[answers]
         self.identity: Mapping[str, Any] = {
             "metric": self.metric,
             "code": CODE,
             "backbone": dict(backbone.identity),
-            "system": system,
+            "system": prompts.system,
             "templates": dict(templates),
+            "prompt_set": prompts.identity,
             # Of several spellings those count that are one token for the backbone.
             "answers": {"yes": list(self._answers.yes), "no": list(self._answers.no)},
             **self.method,

@@ -69,13 +69,23 @@ class BatchLimits:
     seconds: float
 
 
+# Parts of an identity for people to go by: the words of a prompt set that change a score stand there themselves.
+NAMES_ONLY = frozenset({"prompt_set"})
+
+
+def deciding_identity(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What of an identity can change a score, which digests are made of."""
+    return {name: value for name, value in identity.items() if name not in NAMES_ONLY}
+
+
 class Metric(Protocol):
     """An opened metric, its weights in memory.
 
     `identity` holds, as JSON, everything that can change a score: code version, weights, prompts, preprocessing, dtype.
-    Two metrics of one identity give the same scores. `prepare` may begin to decode what will be scored next, in
-    threads, and returns at once; it raises nothing. `score` answers every example once, in any order, and raises only
-    for what concerns the whole batch; a value may not depend on what else is in the batch.
+    Two metrics of one identity give the same scores, and so do two that differ in NAMES_ONLY alone. `prepare` may begin
+    to decode what will be scored next, in threads, and returns at once; it raises nothing. `score` answers every
+    example once, in any order, and raises only for what concerns the whole batch; a value may not depend on what else
+    is in the batch.
     """
 
     @property

@@ -171,9 +171,10 @@ def instruction_of(prompts: Prompts, family: str, key: str) -> Instruction:
 
 
 def chosen_prompts(options: Mapping[str, Any], name: str) -> Prompts:
-    """A study's own prompts where it gives some, else the shipped ones. Raises OptionError."""
+    """A study's own prompts where it gives some, else the shipped ones, which go by the scorer's name. Raises
+    OptionError."""
     try:
-        return parse(options["prompts"]) if options["prompts"] else shipped(name)
+        return parse(options["prompts"]) if options["prompts"] else replace(shipped(name), name=name)
     except PromptError as error:
         raise OptionError("prompts", str(error)) from error
 
@@ -223,7 +224,7 @@ def open_prompting(options: Mapping[str, Any], runtime: Runtime) -> LlmJudge:
     instructions = _instructions(options, "prompting")
     judge = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     identity = {
-        **_shared_identity("prompting", instructions),
+        **_shared_identity("prompting", instructions, options),
         "backbone": dict(judge.identity),
     }
     return LlmJudge("prompting", options.get("task"), instructions, judge=judge, identity=identity)
@@ -238,7 +239,7 @@ def open_cascade(options: Mapping[str, Any], runtime: Runtime) -> LlmJudge:
     if options["judge"] not in (None, options["backbone"]):
         judge = open_backbone(options["judge"], dtype=options["dtype"], runtime=runtime)
     identity = {
-        **_shared_identity("cascade", {"caption": caption, **instructions}),
+        **_shared_identity("cascade", {"caption": caption, **instructions}, options),
         "backbone": dict(listens.identity),
         "judge": dict(judge.identity),
     }
@@ -262,11 +263,14 @@ def _instructions(options: Mapping[str, Any], family: str, *keys: str) -> dict[s
         raise OptionError("prompts", str(error)) from error
 
 
-def _shared_identity(family: str, instructions: Mapping[str, Instruction]) -> dict[str, Any]:
+def _shared_identity(
+    family: str, instructions: Mapping[str, Instruction], options: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "metric": family,
         "code": CODE,
         "prompts": {key: asdict(instruction) for key, instruction in instructions.items()},
+        "prompt_set": chosen_prompts(options, family).identity,
         "decoding": f"greedy, {MAX_NEW_TOKENS} new tokens at most",
     }
 

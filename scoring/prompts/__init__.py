@@ -1,5 +1,6 @@
 """Prompts as data: what a metric says to a model, read from TOML (the files here) or from a study's own.
 
+    name = "what the set is called, if it has a name"
     source = "where the wording comes from"
     system = "the system prompt, or empty"
     [questions.<set>]
@@ -10,6 +11,8 @@ Every fault names its place. A pure island: no Django.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -21,6 +24,7 @@ from typing import Any
 KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 MAX_CHARACTERS = 20_000
+_NAME_LENGTH = 80
 
 
 class PromptError(Exception):
@@ -34,6 +38,18 @@ class Prompts:
     source: str
     system: str
     questions: Mapping[str, Mapping[str, str]]
+    name: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """Of all words that may be sent, whatever the set is called and wherever it comes from."""
+        words = json.dumps([self.system, self.questions], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(words.encode()).hexdigest()
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The set as a run and a report name it."""
+        return {"name": self.name or "own, without a name", "sha256": self.sha256}
 
 
 def shipped_names() -> list[str]:
@@ -51,19 +67,21 @@ def shipped(name: str) -> Prompts:
 
 def parse(definition: Mapping[str, Any]) -> Prompts:
     """Check a definition and turn it into Prompts. Raises PromptError at the first fault."""
-    if unknown := sorted(set(definition) - {"source", "system", "questions"}):
+    if unknown := sorted(set(definition) - {"name", "source", "system", "questions"}):
         raise PromptError(
-            f"{unknown[0]}: not known here; a prompt file has source, system and [questions.…]."
+            f"{unknown[0]}: not known here; a prompt file has name, source, system and [questions.…]."
         )
+    name = _parse_text(definition.get("name", ""), "name").strip()
+    if len(name) > _NAME_LENGTH or "\n" in name:
+        raise PromptError(f"name: must be one line of {_NAME_LENGTH} characters at most.")
     questions = definition.get("questions")
     if not isinstance(questions, Mapping) or not questions:
         raise PromptError("questions: missing; give at least one [questions.<set>] with one question.")
     return Prompts(
         source=_parse_text(definition.get("source", ""), "source"),
         system=_parse_text(definition.get("system", ""), "system").strip(),
-        questions={
-            name: _parse_questions(entries, f"questions.{name}") for name, entries in questions.items()
-        },
+        questions={key: _parse_questions(entries, f"questions.{key}") for key, entries in questions.items()},
+        name=name,
     )
 
 
@@ -112,7 +130,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def to_toml(prompts: Prompts) -> str:
     """TOML that `parse` reads back to the same prompts."""
-    lines = [f"source = {_toml_text(prompts.source)}", f"system = {_toml_text(prompts.system)}"]
+    lines = [f"name = {_toml_line(prompts.name)}"] if prompts.name else []
+    lines += [f"source = {_toml_text(prompts.source)}", f"system = {_toml_text(prompts.system)}"]
     for name, questions in prompts.questions.items():
         lines += ["", f"[questions.{_toml_line(name)}]"]
         lines += [f"{_toml_line(key)} = {_toml_text(question)}" for key, question in questions.items()]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.metrics import registry
-from scoring.metrics.contract import Metric
+from scoring.metrics.contract import Metric, deciding_identity
 from scoring.models import Scorer
 from scoring.runs.model_loading import LoadedModel, canonical_json, runtime
 
@@ -38,7 +38,7 @@ def scorer_version(metric: str, identity: Mapping[str, Any]) -> Scorer:
 
 def scorer_digest(metric: str, identity: Mapping[str, Any]) -> str:
     """The digest of a scorer version, in the database and in files."""
-    return hashlib.sha256(_scorer_config(metric, identity).encode()).hexdigest()
+    return hashlib.sha256(_scorer_config(metric, deciding_identity(identity)).encode()).hexdigest()
 
 
 def _scorer_config(metric: str, identity: Mapping[str, Any]) -> str:

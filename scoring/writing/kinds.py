@@ -132,7 +132,8 @@ def wording_of(writes: str, definition: Mapping[str, Any] | None) -> Wording:
     """The words for one kind of text: of `definition` (a prompt file as parsed) where it has them, else those that come
     along. Raises PromptError, which names the place and the remedy."""
     if definition:
-        prompts, source = parse(definition), str(definition.get("source") or "")
+        prompts = parse(definition)
+        source = prompts.name or prompts.source
         check_wording(prompts)
         if writes not in prompts.questions.get(ASK, {}):
             raise PromptError(f"questions.{ASK}.{writes}: missing; it is what this writer asks.")

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limit_benchmark, open_benchmark
 from analytics.evaluation.evaluate import evaluate, write_tables
 from analytics.evaluation.results import BenchmarkResult
+from analytics.evaluation.tables import asked_lines
 from analytics.reports.render.durations import duration
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
@@ -69,7 +70,9 @@ class Command(BaseCommand):
         for name in ("replicates", "limit"):
             if options[name] is not None and options[name] < 1:
                 raise CommandError(f"--{name}: give a number of 1 or more.")
-        scorer_options = validation.validate_options(None, options["scorer"], _scorer_options(options))
+        given = _scorer_options(options)
+        decided = BENCHMARKS[options["benchmark"]].decided_options(registry.entry(options["scorer"]), given)
+        scorer_options = validation.validate_options(None, options["scorer"], {**given, **decided})
         benchmark = open_benchmark(
             options["benchmark"],
             options["folder"],
@@ -90,6 +93,8 @@ class Command(BaseCommand):
 
     def _report(self, result: BenchmarkResult) -> None:
         failed = sum(result.faults.values())
+        for line in asked_lines(result):
+            self.stdout.write(line)
         self.stdout.write(f"{result.n_examples - failed:,} of {result.n_examples:,} examples have a score.")
         for code, n in sorted(result.faults.items()):
             self.stdout.write(

@@ -244,6 +244,18 @@ def _scorers(scored: Sequence[ScoredBy]) -> Table:
                 "The letters after @ begin the digest of all that can change a score. Of several outputs, that of a "
                 "question’s own name is held against it; else musicality and alignment where there are both; else the "
                 "usual one: “default”, “value”, the mean, or the first."
-            )
+            ),
+            *_prompt_notes(scored),
         ],
     )
+
+
+def _prompt_notes(scored: Sequence[ScoredBy]) -> Iterator[str]:
+    """The set of prompts of each scorer that has one, and its hash."""
+    for one in scored:
+        if prompts := one.scorer.config.get("prompt_set"):
+            yield _("%(scorer)s: prompts %(name)s, SHA-256 %(hash)s.") % {
+                "scorer": one.scorer,
+                "name": prompts["name"],
+                "hash": prompts["sha256"],
+            }

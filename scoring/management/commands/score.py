@@ -91,18 +91,15 @@ class Command(BaseCommand):
         target = options["output"] or source.with_name(f"{source.stem}.{metric}.csv")
         try:
             entry = registry.entry(metric)
-            if not entry.hears:
-                raise CommandError(
-                    f"{metric} reads questions and reference answers, which a file to score does not have. Import the "
-                    "answers into a study and score that."
-                )
             reads = entry.reads
             chosen = registry.validate_options(metric, parse_scorer_options(options))
             # What is wrong with the files is said before a model is loaded.
-            read_rows(source, reads=reads)
+            read_rows(source, reads=reads, hears=entry.hears)
             check_target(target)
             model = loaded_metric.load(metric, chosen)
-            summary = score_file(source, target, model, reads=reads, on_progress=RowProgress(self.stderr))
+            summary = score_file(
+                source, target, model, reads=reads, hears=entry.hears, on_progress=RowProgress(self.stderr)
+            )
         except (registry.OptionError, SetupError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:

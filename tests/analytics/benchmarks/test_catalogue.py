@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analytics.benchmarks import BENCHMARKS, BenchmarkError, limit_benchmark, open_benchmark
+from scoring.metrics import registry
 from tests.analytics.benchmarks import miniature
 
 
@@ -16,6 +17,36 @@ def refusal(name: str, folder: Path) -> str:
     with pytest.raises(BenchmarkError) as error:
         open_benchmark(name, folder)
     return str(error.value)
+
+
+AQASCORE_PAIRS = ("aqascore-pairs", {})
+DECIDED = [
+    ("relate", "prompting", {}, {"task": "relate"}),
+    ("pam", "prompting", {}, {"task": "pam"}),
+    ("baton", "cascade", {}, {"task": "baton"}),
+    ("baton-pair", "cascade-pairs", {}, {}),
+    ("pam", "prompting", {"task": "relate"}, {}),
+    ("pam", "clapscore", {}, {}),
+    ("pam", "aqascore", {}, {"template": ["table-29.default"]}),
+    ("pam", "aqascore", {"template": "all"}, {}),
+    ("aqeval", "aqascore", {}, {}),
+    ("aqeval", "prompting", {}, {}),
+    ("compa-order", "aqascore", {}, {"template": ["compa.default"]}),
+    ("fense", "aqascore", {}, {"template": ["table-29.default"]}),
+    ("relate-pair", *AQASCORE_PAIRS, {"template": ["table-29.default"], "method": "compare"}),
+    ("fense-clotho", *AQASCORE_PAIRS, {"template": ["captions.default"], "method": "ask"}),
+    ("brace", *AQASCORE_PAIRS, {"template": ["captions-brace.default"], "method": "ask"}),
+    ("brace", "aqascore-pairs", {"method": "compare"}, {"template": ["table-29.default"]}),
+]
+
+
+@pytest.mark.parametrize(("name", "scorer", "given", "decided"), DECIDED)
+def test_a_benchmark_decides_what_nobody_names(name, scorer, given, decided):
+    entry = registry.entry(scorer)
+    assert BENCHMARKS[name].decided_options(entry, given) == decided
+    given = {"backbone": "any", "checkpoint": "any", **given}
+    known = {option.name for option in entry.options}
+    registry.validate_options(scorer, {name: given[name] for name in given if name in known} | decided)
 
 
 def rated(found) -> dict[tuple[str, str], float]:

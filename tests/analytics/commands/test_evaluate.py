@@ -17,8 +17,10 @@ from analytics.evaluation import evaluate
 from analytics.evaluation.results import BenchmarkResult
 from analytics.evaluation.score_file import ScoreFile
 from scoring.metrics.contract import Fault, Outcome
+from scoring.prompts import shipped
 from tests.analytics.benchmarks import doubles, miniature
 from tests.analytics.reports.reading import typed
+from tests.scoring.openai_double import OpenAIDouble
 
 
 @pytest.fixture(autouse=True)
@@ -105,15 +107,50 @@ def test_rows_of_papers_stand_beside_ones_own_marked_as_published(relate, output
     assert {row["n"] + row["low"] + row["digest"] for row in rows} == {""}
 
 
-def test_what_is_asked_may_follow_the_benchmark_within_one_row(relate, pam, output):
-    run("relate", relate, output, "length")
-    run("pam", pam, output, "length", "--option", "task =pam")
+def test_what_is_asked_follows_the_benchmark_within_one_row(relate, pam, output):
+    assert "task relate\n" in run("relate", relate, output, "length")
+    assert "task pam\n" in run("pam", pam, output, "length")
     table = markdown(output)
+    assert "\n  - task relate\n" in table
+    assert "\n  - task pam\n" in table
     (row,) = [line for line in table.splitlines() if line.startswith("| Length")]
     assert "—" not in row
     digests = {one["digest"] for one in lines(output / "relevance.csv").values()}
     assert len(digests) == 2
     assert all(f"scorer `{digest}`" in table for digest in digests)
+
+
+def test_a_task_that_is_named_stays_and_so_does_what_nobody_decides(pam, output):
+    assert "task relate\n" in run("pam", pam, output, "length", "--option", "task =relate")
+    run("baton", miniature.baton(output.parent / "baton"), output, "length")  # which has no such task
+    (result,) = (output / "results").glob("baton-*.json")
+    assert json.loads(result.read_text(encoding="utf-8"))["options"]["task"] == "relate"
+
+
+def test_the_question_is_the_paper_s_row_and_the_report_says_which(relate, output):
+    with OpenAIDouble() as server:
+        said = run("relate", relate, output, "aqascore", "--backbone", server.name)
+    question = (
+        "question table-29.default: “Does the audio contain the sound events described by the text: {text}? Please "
+        "answer yes or no.” (row 1 of Tables 29, 30 and 36, shown in Tables 2 and 3)"
+    )
+    prompts = f"prompts aqascore, sha256 {shipped('aqascore').sha256}"
+    for line in (prompts, question):
+        assert f"{line}\n" in said
+        assert f"\n  - {line}\n" in markdown(output)
+
+
+def test_own_prompts_are_named_with_their_hash_and_must_hold_the_row(relate, output, tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text('name = "table 7"\n[questions.text]\ndefault = "Is it {text}?"\n', encoding="utf-8")
+    own = ("--prompts", str(file), "--backbone")
+    with OpenAIDouble() as server:
+        assert "there is no set 'table-29'; there are text. Name a question of these" in refusal(
+            "relate", relate, output, "aqascore", *own, server.name
+        )
+        said = run("relate", relate, output, "aqascore", *own, server.name, "--template", "default")
+    assert "prompts table 7, sha256 " in said
+    assert "question default: “Is it {text}?”\n" in said
 
 
 def test_two_versions_of_a_scorer_and_two_models_of_one_name_have_a_row_each(relate, pam, output, tmp_path):

@@ -131,6 +131,30 @@ def test_what_a_killed_process_left_is_gone_on_with(source: Path) -> None:
     assert not source.with_name("scores.jsonl.partial").exists()
 
 
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_fields_reach_the_scorer_and_a_changed_one_is_scored_again(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "answers.csv"
+    source.write_text("id,question,reference,text\nx,What?,two words,dog\ny,Who?,one,cat\n")
+
+    def score() -> list[int]:
+        metric = Scores(lambda example: {"reference": Reading(len(example.fields["reference"].split()))})
+        score_file(
+            source, tmp_path / name, metric, reads=Reads.SINGLE, hears=False, on_progress=lambda *_: None
+        )
+        return [len(batch) for batch in metric.batches]
+
+    assert (score(), score()) == ([2], [])
+    source.write_text(source.read_text().replace("two words", "now three words"))
+    assert score() == [1]
+    if name == "scores.csv":
+        first, second = read_csv(tmp_path / name)
+        assert first == {
+            "id": "x", "text": "dog", "question": "What?", "reference": "now three words", "fault": "", "reason": "",
+            "score.reference": "3",
+        }  # fmt: skip
+        assert second["score.reference"] == "1.0"
+
+
 def test_failed_rows_are_tried_again(source: Path) -> None:
     source.write_text(source.read_text().replace("1 2 3 4\n", "undecodable\n"))
     scored(source, WordCount())

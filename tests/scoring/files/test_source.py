@@ -68,6 +68,23 @@ def test_pairs_have_a_second_sound_or_a_second_text(folder: Path) -> None:
     ]
 
 
+def test_judges_of_answers_read_fields_and_need_no_sound(folder: Path) -> None:
+    (folder / "rows.csv").write_text(
+        "question,reference,text,audio\nWhat?,A dog,dogs,gone.wav\n,A cat,cats,\n"
+    )
+    first, second = read_rows(folder / "rows.csv", reads=Reads.SINGLE, hears=False)
+    assert (first.texts, first.audio, first.paths) == (("dogs",), ("gone.wav",), ())
+    assert (first.fields, second.fields) == (
+        {"question": "What?", "reference": "A dog"},
+        {"reference": "A cat"},
+    )
+    (folder / "rows.csv").write_text("question,reference,text\nWhat?,A dog,\n")
+    with pytest.raises(InvalidInput) as caught:
+        read_rows(folder / "rows.csv", reads=Reads.SINGLE, hears=False)
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.remedy) == ("row 2, text", "Write the answer to judge.")
+
+
 @pytest.mark.parametrize(
     ("row", "field", "message"),
     [

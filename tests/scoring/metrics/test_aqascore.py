@@ -11,9 +11,9 @@ import pytest
 from scoring.backbones.contract import AnswerTokens, Hearing, YesNoLogProbs
 from scoring.metrics import aqascore
 from scoring.metrics.batching import score_batch
-from scoring.metrics.contract import Example, ExampleError, Sound
+from scoring.metrics.contract import Example, ExampleError, Sound, deciding_identity
 from scoring.metrics.registry import OptionError, Runtime, open_metric
-from scoring.prompts import shipped
+from scoring.prompts import parse, shipped
 from tests.scoring.checkpoints import tiny_qwen_omni
 from tests.scoring.sounds import sound
 
@@ -127,7 +127,7 @@ def test_a_template_that_cannot_be_asked_is_refused(believer, template, said):
 def test_every_template_asks_for_yes_or_no_and_stands_in_the_set_of_its_placeholders():
     sets = shipped("aqascore").questions
     assert {name: len(entries) for name, entries in sets.items()} == {
-        "text": 9, "table-29": 1, "compa": 9, "captions": 6, "captions-brace": 7,
+        "text": 9, "table-29": 9, "compa": 9, "captions": 6, "captions-brace": 7,
     }  # fmt: skip
     for name, entries in sets.items():
         for text in entries.values():
@@ -142,6 +142,32 @@ def test_a_study_may_bring_its_own_prompts(believer):
     assert believer.hearings[0].questions == ("Is it 3?",)
     assert believer.told[0][0] == "Hear."
     assert metric.identity != opened().identity
+
+
+def test_a_version_goes_by_the_words_it_uses_and_names_the_set_that_they_are_from(believer):
+    prompts = {"system": "Hear.", "questions": {"text": {"default": "Is it {text}?"}}}
+    named = opened(prompts={**prompts, "name": "transcribed"}).identity
+    other = opened(prompts={**prompts, "source": "A book."}).identity
+    assert named["prompt_set"]["name"] == "transcribed"
+    assert named["prompt_set"]["sha256"] == parse(prompts).sha256
+    assert named != other
+    assert deciding_identity(named) == deciding_identity(other)
+    assert opened().identity["prompt_set"] == {"name": "aqascore", "sha256": shipped("aqascore").sha256}
+
+
+def test_the_paper_s_row_of_a_question_goes_by_its_wording():
+    rows = {
+        name: [aqascore.published_row(text) for text in entries.values()]
+        for name, entries in shipped("aqascore").questions.items()
+    }
+    assert rows["table-29"][0] == "row 1 of Tables 29, 30 and 36, shown in Tables 2 and 3"
+    assert rows["table-29"][8] == "row 9 of Tables 29, 30 and 36"
+    # Section 3 says “this audio” where no table does.
+    assert rows["text"] == ["", *rows["table-29"][1:]]
+    assert rows["compa"][0] == "row 1 of Table 35, shown in Table 4"
+    assert rows["captions"][0] == "row 1 of Tables 31 and 32, shown in Table 5"
+    assert rows["captions-brace"][0] == "row 1 of Tables 33 and 34"
+    assert aqascore.published_row("Is it {text}?") == ""
 
 
 def test_spellings_can_be_summed_and_are_part_of_the_identity(believer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.annotation.audio.recordings import sine, write_wav
+from tests.scoring.openai_double import OpenAIDouble
 
 
 @pytest.fixture
@@ -51,13 +53,24 @@ def test_it_writes_where_it_is_told_and_goes_on_there(rows: Path, tmp_path: Path
         (["--scorer", "word-count", "--detach"], "are for studies"),
         (["--scorer", "word-count", "--output", "out.xlsx"], r"out\.xlsx is none of \.csv, \.jsonl"),
         (["--scorer", "clapscore", "--checkpoint", "/gone"], "no folder /gone"),
-        (["--scorer", "llm-judge", "--backbone", "/gone"], "reads questions and reference answers"),
+        (["--scorer", "llm-judge", "--backbone", "/gone"], "no folder /gone"),
     ],
 )
 def test_it_refuses_what_cannot_be_done(rows: Path, arguments: list[str], said: str) -> None:
     with pytest.raises(CommandError, match=said):
         score(str(rows), *arguments)
     assert sorted(path.name for path in rows.parent.iterdir()) == ["a.wav", "rows.csv"]
+
+
+def test_answers_in_a_file_are_judged_by_their_references(tmp_path: Path) -> None:
+    rows = tmp_path / "answers.csv"
+    rows.write_text("id,question,reference,text\nx,What?,A dog,A dog barks\ny,What?,,A cat\n")
+    with OpenAIDouble(say='{"score": 4}') as server:
+        told = score(str(rows), "--scorer", "llm-judge", "--backbone", server.name, "--template", "brief")
+    assert "1 of 2 rows have a score" in told
+    assert "1 × no_reference" in told
+    with (tmp_path / "answers.llm-judge.csv").open(newline="") as file:
+        assert [row["value"] for row in csv.DictReader(file)] == ["0.75", ""]
 
 
 def test_bad_rows_are_told_before_a_model_is_loaded(rows: Path) -> None:
