@@ -230,6 +230,10 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("The item has no reference answer."),
         _("Add a reference answer to the item, or choose a scorer that needs none."),
     ),
+    "unknown_script": (
+        _("The encoder knows no character of the text."),
+        _("Choose an encoder of the text's language, or a multilingual one."),
+    ),
     "no_words": (
         _("The reference answer holds no words."),
         _("Correct the item's reference answer, or choose a scorer that does not compare words."),

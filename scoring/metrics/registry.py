@@ -295,8 +295,146 @@ _SIMILARITY: tuple[MetricEntry, ...] = (
     ),
 )
 
+_SPICE = Option(
+    "folder",
+    "text",
+    "The folder of SPICE 1.0 with spice-1.0.jar, its folder lib holding Stanford CoreNLP 3.6.0. It needs Java.",
+    required=True,
+)
+_LONG_TEXTS = Option(
+    "long_texts",
+    "choice",
+    "Texts longer than the encoder reads: fault refuses them, cut reads their beginning, as published code does.",
+    default="fault",
+    choices=("fault", "cut"),
+)
+
+
+def _fluency(threshold: float, penalty: float) -> tuple[Option, ...]:
+    return (
+        Option(
+            "checker",
+            "text",
+            "FENSE's detector of fluency errors: echecker_clotho_audiocaps_base or echecker_clotho_audiocaps_tiny, the "
+            "path of such a .ckpt file, or none.",
+            default="echecker_clotho_audiocaps_base",
+        ),
+        Option(
+            "threshold", "decimal", "An error is likelier than this.", threshold, minimum=0.0, maximum=1.0
+        ),
+        Option(
+            "penalty", "decimal", "What an error takes away of a score.", penalty, minimum=0.0, maximum=1.0
+        ),
+    )
+
+
+_SIMILARITY_BY_MODEL: tuple[MetricEntry, ...] = (
+    MetricEntry(
+        name="spice",
+        title="SPICE",
+        summary="The objects, attributes and relations that an answer and its reference share, by a Java program.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.spice:open_spice",
+        hears=False,
+        reads_text=False,
+        options=(_SPICE,),
+    ),
+    MetricEntry(
+        name="spider",
+        title="SPIDEr",
+        summary="The mean of CIDEr-D and SPICE.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.spice:open_spider",
+        hears=False,
+        reads_text=False,
+        options=(_SPICE,),
+    ),
+    MetricEntry(
+        name="fense",
+        title="FENSE",
+        summary=(
+            "The cosine of the sentence embeddings of an answer and its reference answer, less for an answer that is "
+            "not fluent."
+        ),
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.embeddings:open_fense",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "The sentence encoder: a name on the hub, or a folder in the layout of sentence-transformers.",
+                default="sentence-transformers/paraphrase-TinyBERT-L6-v2",
+            ),
+            *_fluency(0.9, 0.9),
+            _LONG_TEXTS,
+        ),
+    ),
+    MetricEntry(
+        name="bertscore",
+        title="BERTScore",
+        summary="How well each token of an answer or its reference answer finds its like in the other, in context.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.embeddings:open_bertscore",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "The encoder: a name on the hub, or a folder.",
+                default="FacebookAI/roberta-large",
+            ),
+            Option(
+                "layer",
+                "number",
+                "The layer whose vectors are compared; for well-known encoders the published one, if left empty.",
+                minimum=0,
+            ),
+            Option(
+                "baseline",
+                "text",
+                "A file of baselines as bert-score publishes them, to rescale by; without it scores stay as they are.",
+                default="",
+            ),
+            _LONG_TEXTS,
+        ),
+    ),
+    MetricEntry(
+        name="mace",
+        title="MACE",
+        summary=(
+            "The cosine of the CLAP embeddings of an answer and of its reference answer and clip, less for an answer "
+            "that is not fluent."
+        ),
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.text_similarity.embeddings:open_mace",
+        options=(
+            Option("checkpoint", "text", "The CLAP model, named as for CLAPScore.", required=True),
+            Option(
+                "method",
+                "choice",
+                "What the answer is compared with: the reference answer and the clip, one as much as the other, or one "
+                "of them alone.",
+                default="combined",
+                choices=("combined", "text", "audio"),
+            ),
+            *_fluency(0.97, 0.3),
+            Option(
+                "long_sounds",
+                "choice",
+                "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place.",
+                default="windows",
+                choices=("windows", "crop"),
+            ),
+        ),
+    ),
+)
+
 ENTRIES: tuple[MetricEntry, ...] = (
     *_SIMILARITY,
+    *_SIMILARITY_BY_MODEL,
     MetricEntry(
         name="aqascore",
         title="AQAScore",

@@ -64,9 +64,10 @@ def load_model(
     dtype: torch.dtype,
     device: torch.device,
     attention: str = "sdpa",
+    optional: tuple[str, ...] = (),
 ) -> Any:
     """The model, for inference. Raises SetupError where a weight is missing: transformers would put random numbers in
-    its place and go on."""
+    its place and go on. Names that begin with one of `optional` may be missing: the caller reads nothing of them."""
     try:
         model, report = getattr(transformers, model_class).from_pretrained(
             checkpoint.folder,
@@ -82,7 +83,7 @@ def load_model(
         ) from error
     except Exception as error:
         raise SetupError(f"{checkpoint.name} cannot be loaded: {first_line(error)}") from error
-    if missing := sorted(report["missing_keys"]):
+    if missing := sorted(name for name in report["missing_keys"] if not name.startswith(optional)):
         raise SetupError(
             f"{checkpoint.name} lacks {len(missing)} weights, {missing[0]} among them. Download it again."
         )

@@ -1,0 +1,89 @@
+"""SPICE and SPIDEr: what they need, by name, and what they read of the program. The program is a double: the published
+one needs Java 8 and a parser of several hundred megabytes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from scoring.metrics.batching import score_batch
+from scoring.metrics.contract import Example, Metric, SetupError, over_corpus
+from scoring.metrics.registry import Runtime, open_metric
+
+JAVA = f"""#!{sys.executable}
+import json, sys
+source, target = sys.argv[4], sys.argv[6]
+rows = json.load(open(source))
+assert all(len(row["refs"]) == 1 for row in rows)
+scores = [{{"image_id": row["image_id"], "scores": {{"All": {{"f": F}}}}}} for row in rows]
+json.dump(scores, open(target, "w"))
+"""
+SHARE = 'len({*row["test"].split()} & {*row["refs"][0].split()}) / 4'
+ROWS = [("a dog barks", "a dog barks"), ("a cat", "a dog barks"), ("", "rain falls"), ("a dog", "")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "lib").mkdir()
+    names = ("spice-1.0.jar", "lib/stanford-corenlp-3.6.0.jar", "lib/stanford-corenlp-3.6.0-models.jar")
+    for name in names:
+        (tmp_path / name).write_bytes(b"jar")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def install_java(folder: Path, *, f_measure: str = SHARE) -> None:
+    program = folder / "java"
+    program.write_text(JAVA.replace("F}}", f_measure + "}}").replace("F}", f_measure + "}"))
+    program.chmod(0o755)
+
+
+def opened(name: str, folder: Path) -> Metric:
+    metric = open_metric(name, {"folder": str(folder)}, Runtime(Path("unused"), 0))
+    return over_corpus(metric, lambda: ["a dog barks", "rain falls"])
+
+
+def results(metric: Metric) -> list[float | str]:
+    examples = [Example(key, (), (answer,), {"reference": ref}) for key, (answer, ref) in enumerate(ROWS)]
+    return [
+        one.fault.code if one.fault else one.readings["score"].value for one in score_batch(metric, examples)
+    ]
+
+
+def test_spice_is_what_the_program_writes(folder: Path) -> None:
+    install_java(folder)
+    assert results(opened("spice", folder)) == [0.75, 0.25, 0.0, "no_reference"]
+    install_java(folder, f_measure='float("nan")')
+    assert results(opened("spice", folder))[:2] == [0.0, 0.0]
+
+
+def test_spider_is_the_mean_of_cider_and_spice_over_its_corpus(folder: Path) -> None:
+    install_java(folder)
+    metric = opened("spider", folder)
+    cider = results(opened_cider())
+    assert results(metric) == [
+        (cider[0] + 0.75) / 2, (cider[1] + 0.25) / 2, 0.0, "no_reference",
+    ]  # fmt: skip
+    assert metric.identity["corpus"]["references"] == 2
+
+
+def opened_cider() -> Metric:
+    metric = open_metric("cider", {}, Runtime(Path("unused"), 0))
+    return over_corpus(metric, lambda: ["a dog barks", "rain falls"])
+
+
+@pytest.mark.parametrize("name", ["spice", "spider"])
+def test_what_is_missing_is_named(folder: Path, name: str) -> None:
+    with pytest.raises(SetupError, match="SPICE needs Java and there is no program java"):
+        opened(name, folder)
+    (folder / "lib" / "stanford-corenlp-3.6.0-models.jar").unlink()
+    with pytest.raises(SetupError, match=r"there is no lib/stanford-corenlp-3\.6\.0-models\.jar"):
+        opened(name, folder)
+
+
+def test_a_program_that_breaks_ends_the_run_with_its_reason(folder: Path) -> None:
+    install_java(folder, f_measure='sys.exit("InaccessibleObjectException")')
+    with pytest.raises(SetupError, match="SPICE did not run: InaccessibleObjectException"):
+        results(opened("spice", folder))
