@@ -40,7 +40,7 @@ def start_training(
     people's votes, by name or digest. Raises InvalidInput."""
     plan: dict[str, Any] = {"repeats": repeats, "holdout_raters": holdout_raters, "split": split}
     if pseudo:
-        plan["pseudo"] = [_scorer(study, name).digest for name in pseudo]
+        plan["pseudo"] = [scorer_that_scored(study, name).digest for name in pseudo]
     settings = learned.validate_training_options(kind, options)
     _refuse_plan(plan)
     trainable = catalogue.trainable(kind)
@@ -62,8 +62,9 @@ def start_training(
     return model
 
 
-def _scorer(study: Study, name: str) -> Scorer:
-    """The version that this study was scored by last, by a scorer's name or the beginning of a version's digest."""
+def scorer_that_scored(study: Study, name: str, *, field: str = "pseudo") -> Scorer:
+    """The version that this study was scored by last, by a scorer's name or the beginning of a version's digest. Raises
+    InvalidInput of this field."""
     key, _at, digest = name.rpartition("@")
     runs = (
         ScoringRun.objects.filter(study=study, scorer__isnull=False).select_related("scorer").order_by("-pk")
@@ -72,7 +73,7 @@ def _scorer(study: Study, name: str) -> Scorer:
     run = runs.filter(named).first()
     if run is None or run.scorer is None:
         raise InvalidInput.of_field(
-            "pseudo", f"{name!r} has not scored this study.", "Score the study with it first."
+            field, f"{name!r} has not scored this study.", "Score the study with it first."
         )
     return run.scorer
 

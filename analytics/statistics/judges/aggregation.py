@@ -17,7 +17,6 @@ import numpy as np
 from analytics.statistics.arrays import FloatArray, IntArray
 
 _FEWEST = 3
-_STEPS = 2000
 _PARTS = 5
 
 SENTENCES = {
@@ -117,29 +116,16 @@ def _calibration_lines(scores: FloatArray, people: FloatArray) -> tuple[FloatArr
 
 
 def _simplex_least_squares(scores: FloatArray, people: FloatArray) -> FloatArray:
-    """Weights on the simplex, by accelerated projected gradients (Beck & Teboulle, SIAM J. Imaging Sciences 2, 2009):
-    the objective is convex, so every start ends at its least value."""
-    n, judges = scores.shape
-    square, target = scores.T @ scores / n, scores.T @ people / n
-    largest = float(np.linalg.eigvalsh(square)[-1])
-    weight = ahead = np.full(judges, 1 / judges)
-    if largest <= 0:
-        return weight
-    pace = 1.0
-    for _ in range(_STEPS):
-        before, weight = weight, _onto_simplex(ahead - (square @ ahead - target) / largest)
-        faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
-        ahead = weight + (pace - 1) / faster * (weight - before)
-        pace = faster
-    return weight
+    """Weights on the simplex, exactly. With D = scores - people, the least ||D w|| over them is at u / sum(u), where
+    u >= 0 has the least ||D u||^2 + (sum(u) - 1)^2: of all multiples of a w, the best comes to q / (1 + q) with q = ||D
+    w||^2, which grows with q. (Lawson & Hanson, "Solving Least Squares Problems", 1974, chapter 23, for u.)"""
+    from scipy.optimize import nnls  # takes a second to load
 
-
-def _onto_simplex(point: FloatArray) -> FloatArray:
-    """The nearest point with nothing negative and sum 1 (Duchi et al., ICML 2008, Figure 1)."""
-    ordered = np.sort(point)[::-1]
-    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(point) + 1)
-    cut = excess[np.nonzero(ordered > excess)[0][-1]]
-    return np.asarray(np.maximum(point - cut, 0.0))
+    distances = np.linalg.qr(scores - people[:, None], mode="r")
+    target = np.zeros(len(distances) + 1)
+    target[-1] = 1.0
+    weight, _ = nnls(np.vstack([distances, np.ones(scores.shape[1])]), target)
+    return np.asarray(weight / weight.sum())
 
 
 def _weighted_mean(scores: FloatArray, weight: FloatArray) -> FloatArray:
