@@ -60,7 +60,7 @@ from annotation.audio.errors import AudioError
 from annotation.audio.ingest import content_sha256
 from annotation.errors import InvalidInput
 from scoring.metrics import registry
-from scoring.metrics.contract import Example, Sound
+from scoring.metrics.contract import Example, Sound, over_corpus
 from scoring.metrics.registry import MetricEntry, Reads
 from scoring.runs.loaded_metric import scorer_digest
 from scoring.runs.model_loading import runtime
@@ -86,7 +86,7 @@ def evaluate(
     """
     entry = registry.entry(scorer)
     check_suits(benchmark, entry)
-    metric = registry.open_metric(scorer, options, runtime())
+    metric = over_corpus(registry.open_metric(scorer, options, runtime()), lambda: _references_of(benchmark))
     digest = scorer_digest(scorer, metric.identity)
     even = float(metric.identity.get("prefers_first_above", _EVEN))
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
@@ -140,6 +140,14 @@ def results_in(folder: Path) -> list[BenchmarkResult]:
         BenchmarkResult.from_json(json.loads(path.read_text("utf-8")))
         for path in sorted((folder / "results").glob("*.json"))
     ]
+
+
+def _references_of(benchmark: Benchmark) -> list[str]:
+    """The reference answers of a benchmark's items, one for each that has any. The cluster stands for a sound that a
+    metric of texts does without."""
+    items = {(one.cluster, benchmark.units[one.unit].fields) for one in benchmark.ratings}
+    items |= {(one.cluster, benchmark.units[one.first].fields) for one in benchmark.choices}
+    return [reference for _, fields in items if (reference := dict(fields).get("reference", "").strip())]
 
 
 def _examples(benchmark: Benchmark, *, pairs: bool) -> tuple[list[str], dict[str, Example]]:

@@ -21,9 +21,17 @@ from annotation.audio.errors import AudioError
 from annotation.audio.ingest import content_sha256
 from annotation.csv_escaping import escape_formula, unescape_formula
 from annotation.errors import Conflict, InvalidInput
-from scoring.files.source import COLUMNS, FIELDS, Row, read_rows, seconds_of
+from scoring.files.source import COLUMNS, FIELDS, Row, read_rows, references_of, seconds_of
 from scoring.metrics.batching import score_batch
-from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Sound, deciding_identity
+from scoring.metrics.contract import (
+    BatchLimits,
+    Example,
+    Metric,
+    Outcome,
+    Sound,
+    deciding_identity,
+    over_corpus,
+)
 from scoring.metrics.registry import Reads
 
 # ── result lines: CSV or JSON, written and read back ──
@@ -155,8 +163,8 @@ class Target:
     """Opened with the rows that will go into it and the identity of what scores them.
 
     While rows are scored they are appended to PATH.partial; on leaving, for whatever reason, all that is known goes to
-    PATH in the order of the source, in one step. PATH.scorer.json says what scored it. Raises InvalidInput where PATH
-    cannot be continued, Conflict where another process is at it.
+    PATH in the order of the source, in one step, if anything is. PATH.scorer.json says what scored it. Raises
+    InvalidInput where PATH cannot be continued, Conflict where another process is at it.
     """
 
     def __init__(self, path: Path, *, rows: Sequence[Row], identity: Mapping[str, Any]) -> None:
@@ -192,7 +200,11 @@ class Target:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._file:
-            _replace_file(self.path, self._in_order())
+            # Where nothing could be scored, such as by a scorer that refuses these rows, nothing is begun.
+            if self._lines or self.path.exists():
+                _replace_file(self.path, self._in_order())
+            else:
+                self._scorer.unlink(missing_ok=True)
             self._partial.unlink()
 
     @property
@@ -334,6 +346,7 @@ def score_file(
     call. Raises InvalidInput before anything is scored, and SetupError.
     """
     rows = read_rows(source, reads=reads, hears=hears)
+    metric = over_corpus(metric, lambda: references_of(rows))
     with Target(target, rows=rows, identity=metric.identity) as opened:
         missing = opened.missing()
         seconds = seconds_of({path for row in missing for path in row.paths})

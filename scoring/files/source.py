@@ -78,6 +78,13 @@ def parsed_rows(source: Path) -> Iterator[ParsedRow]:
     return csv_files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
 
 
+def references_of(rows: Sequence[Row]) -> list[str]:
+    """The reference answers of a file's items, one for each that has any: rows of one sound with the same fields are
+    answers to one item."""
+    items = dict.fromkeys((row.audio, tuple(sorted(row.fields.items()))) for row in rows)
+    return [reference for _, fields in items if (reference := dict(fields).get("reference"))]
+
+
 def seconds_of(paths: set[Path]) -> dict[Path, float]:
     """The duration that each file states; 0 where it cannot be read, which scoring reports as a fault."""
     ordered = sorted(paths)

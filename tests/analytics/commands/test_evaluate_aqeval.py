@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,9 +14,12 @@ from scipy import stats
 
 from analytics.benchmarks.published import published_rows
 from analytics.evaluation.results import WEIGHTS
+from scoring.models import Score, Scorer
 from tests.analytics.benchmarks import doubles, miniature
 from tests.analytics.benchmarks.miniature import AQEVAL_COLUMNS, aqeval_rows
 from tests.analytics.reports.reading import typed
+from tests.factories import StudyFactory, panel_task
+from tests.scoring.studies import run_over, worked
 
 
 @pytest.fixture(autouse=True)
@@ -166,3 +170,27 @@ def test_the_validation_split_has_tables_of_its_own(folder, output):
     run(folder, output, name="aqeval-validation")
     assert "AQEval validation" in (output / "aqeval-validation-types.md").read_text()
     assert not (output / "aqeval-types.md").exists()
+
+
+@pytest.mark.django_db
+def test_cider_is_over_the_references_of_the_questions_as_in_a_study(output, tmp_path):
+    """Two questions of the same words, about two sounds, are two items of the corpus, heard or not."""
+    rows = [dict(zip(AQEVAL_COLUMNS, row, strict=True)) for row in aqeval_rows(2)]
+    for row in rows:
+        row["question"] = f"What {row['type']} thing is it?"
+        row["reference"] = f"{row['type']} and more" if row["type"] in ("word", "short") else "and so on"
+    folder = tmp_path / "texts"
+    miniature.table(folder / "test.csv", AQEVAL_COLUMNS, [list(row.values()) for row in rows])
+    run(folder, output, scorer="cider")
+    study = StudyFactory()
+    for name in dict.fromkeys(row["filename"] for row in rows):
+        own = [row for row in rows if row["filename"] == name]
+        texts = [row["response"] for row in own]
+        panel_task(study, name, texts, question=own[0]["question"], reference=own[0]["reference"])
+    worked(run_over(study, "cider"))
+    (scores,) = (output / "scores").iterdir()
+    lines = [json.loads(line) for line in scores.read_text().splitlines()]
+    assert len(lines) == 40
+    expected = sorted(Score.objects.values_list("value", flat=True))
+    assert sorted(line["values"]["score"] for line in lines) == pytest.approx(expected, abs=1e-9)
+    assert scores.stem.removeprefix("cider-") == Scorer.objects.get().digest[:12]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,7 +13,8 @@ from django.core.management import CommandError, call_command
 from annotation.models import Study
 from scoring.models import Score, Scorer, ScoringRun
 from scoring.runs import loaded_metric
-from tests.factories import StudyFactory, rating_task
+from tests.factories import StudyFactory, panel_task, rating_task
+from tests.scoring.spice_double import install_java, spice_folder
 from tests.scoring.studies import check_books, run_over, worked
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +76,69 @@ def test_cider_of_one_reference_says_what_it_needs(study: Study) -> None:
     rating_task(study, "one")
     with pytest.raises(CommandError, match="Score at least 2 items with a reference answer"):
         score(study.slug, "--scorer", "cider")
+
+
+# ── the same answers in a file ──
+
+REFERENCES = {
+    "one": "A bell rings twice.",
+    "two": "A dog barks loudly",
+    "three": "A dog barks loudly",
+    "four": "",
+}
+ANSWERS = ("A bell rings and a dog barks loudly.", "Rain")
+
+
+def write_answers(path: Path) -> Path:
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "question", "reference", "text"])
+        for name, reference in REFERENCES.items():
+            for number, answer in enumerate(ANSWERS):
+                rows.writerow([f"{name}-{number}", f"What is heard in {name}?", reference, answer])
+    return path
+
+
+@pytest.mark.parametrize("scorer", ["cider", "spider", "rouge-l"])
+def test_answers_in_a_file_have_the_scores_that_they_have_in_a_study(
+    scorer: str, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = []
+    if scorer == "spider":
+        folder = spice_folder(tmp_path, monkeypatch)
+        install_java(folder)
+        options = ["--option", f"folder={folder}"]
+    for name, reference in REFERENCES.items():
+        panel_task(study, name, list(ANSWERS), reference=reference)
+    score(study.slug, "--scorer", scorer, *options)
+    stored = Score.objects.values_list(
+        "candidate__item_version__item__external_id", "candidate__text", "value"
+    )
+    expected = {f"{name}-{ANSWERS.index(text)}": value for name, text, value in stored}
+    source = write_answers(tmp_path / "answers.csv")
+    assert "6 of 8 rows have a score" in score(str(source), "--scorer", scorer, *options)
+    with source.with_name(f"answers.{scorer}.csv").open(newline="") as file:
+        scores = {row["id"]: float(row["score"]) for row in csv.DictReader(file) if not row["fault"]}
+    assert scores == pytest.approx(expected, abs=1e-9)
+    assert max(scores.values()) > min(scores.values())
+    # Of one version: the file's record of its scorer is the study's.
+    record = json.loads(source.with_name(f"answers.{scorer}.csv.scorer.json").read_text())
+    config = Scorer.objects.get().config
+    assert record["identity"] == {name: config[name] for name in record["identity"]}
+
+
+def test_more_rows_make_another_corpus_and_so_another_version(tmp_path: Path) -> None:
+    source = write_answers(tmp_path / "answers.csv")
+    score(str(source), "--scorer", "cider")
+    with source.open("a") as file:
+        file.write("five,What is heard in five?,A gong,A gong\n")
+    with pytest.raises(CommandError, match="another version of it"):
+        score(str(source), "--scorer", "cider")
+
+
+def test_a_file_of_one_reference_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "answers.csv"
+    source.write_text("question,reference,text\nWhat?,A bell,A bell\nWhat?,A bell,A dog\n")
+    with pytest.raises(CommandError, match="at least 2 items with a reference answer"):
+        score(str(source), "--scorer", "cider")
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.csv"]

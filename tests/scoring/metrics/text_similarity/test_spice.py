@@ -3,7 +3,6 @@ one needs Java 8 and a parser of several hundred megabytes."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,33 +10,14 @@ import pytest
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Metric, SetupError, over_corpus
 from scoring.metrics.registry import Runtime, open_metric
+from tests.scoring.spice_double import install_java, spice_folder
 
-JAVA = f"""#!{sys.executable}
-import json, sys
-source, target = sys.argv[4], sys.argv[6]
-rows = json.load(open(source))
-assert all(len(row["refs"]) == 1 for row in rows)
-scores = [{{"image_id": row["image_id"], "scores": {{"All": {{"f": F}}}}}} for row in rows]
-json.dump(scores, open(target, "w"))
-"""
-SHARE = 'len({*row["test"].split()} & {*row["refs"][0].split()}) / 4'
 ROWS = [("a dog barks", "a dog barks"), ("a cat", "a dog barks"), ("", "rain falls"), ("a dog", "")]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "lib").mkdir()
-    names = ("spice-1.0.jar", "lib/stanford-corenlp-3.6.0.jar", "lib/stanford-corenlp-3.6.0-models.jar")
-    for name in names:
-        (tmp_path / name).write_bytes(b"jar")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    return tmp_path
-
-
-def install_java(folder: Path, *, f_measure: str = SHARE) -> None:
-    program = folder / "java"
-    program.write_text(JAVA.replace("F}}", f_measure + "}}").replace("F}", f_measure + "}"))
-    program.chmod(0o755)
+    return spice_folder(tmp_path, monkeypatch)
 
 
 def opened(name: str, folder: Path) -> Metric:
