@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from scoring.metrics.contract import Sound
@@ -43,6 +43,7 @@ class Decoding:
 
     `labels`: short answers, such as ratings, whose log-probabilities are wanted at every token that is written.
     `extra`: further fields of the request body, for a server; on this machine `chat_template_kwargs` alone.
+    `together`: one request of a server for all samples (`n`), in place of one each with a seed of its own.
     """
 
     temperature: float = 0.0
@@ -51,6 +52,16 @@ class Decoding:
     seed: int = 0
     labels: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    together: bool = False
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Whatever can change a text. What was added later stands there only where it is used, so that earlier versions
+        stay what they are."""
+        values = asdict(self)
+        if not self.together:
+            del values["together"]
+        return values
 
 
 GREEDY = Decoding()

@@ -21,6 +21,7 @@ from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
 from scoring.metrics.llm_judge import AnswerFormat, chosen_prompts, fault_outcome, parse_answer
 from scoring.metrics.registry import OptionError, Runtime
+from scoring.metrics.server_use import NO_SOUND, ServerUse
 from scoring.prompts import PLACEHOLDER, PromptError, Prompts, fill_lines
 
 # ── prompts: wording, context, and the form in which the rating is read ──
@@ -281,6 +282,7 @@ def _decoding(options: Mapping[str, Any]) -> Decoding:
         seed=options["seed"],
         labels=RATINGS if options["rating"] == "expected" else (),
         extra=extra,
+        together=options["sampling"] == "together",
     )
 
 
@@ -312,6 +314,7 @@ def _open(family: str, plan: JudgePlan, options: Mapping[str, Any], runtime: Run
         backbone,
         max_new_tokens=options["max_new_tokens"],
         unreadable_as_lowest=options["unreadable"] == "lowest",
+        server=runtime.server,
     )
 
 
@@ -321,8 +324,6 @@ class AnswerJudge:
     `written` the mean of the ratings as written where `value` is their expectation, `unreadable` the share of answers
     that gave none."""
 
-    limits = BatchLimits(examples=32, seconds=600.0)
-
     def __init__(
         self,
         family: str,
@@ -331,8 +332,12 @@ class AnswerJudge:
         *,
         max_new_tokens: int,
         unreadable_as_lowest: bool,
+        server: ServerUse,
     ) -> None:
         self._plan, self._backbone = plan, backbone
+        # Of a text judge lengths are characters, and the backbone makes passes of its own.
+        usual = BatchLimits(examples=32, seconds=600.0 if family == AUDIO_FAMILY else NO_SOUND)
+        self.limits = server.batch_limits(usual, requests=len(plan.requests) * plan.decoding.samples)
         self._max_new_tokens = max_new_tokens
         self._unreadable_as_lowest = unreadable_as_lowest
         self._hears = family == AUDIO_FAMILY
@@ -347,7 +352,7 @@ class AnswerJudge:
                 for output, (context, prompt) in plan.requests.items()
             },
             "prompt_set": plan.prompts.identity,
-            "decoding": {**asdict(plan.decoding), "max_new_tokens": max_new_tokens},
+            "decoding": {**plan.decoding.identity, "max_new_tokens": max_new_tokens},
             "unreadable": "lowest" if unreadable_as_lowest else "fault",
         }
 

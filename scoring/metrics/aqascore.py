@@ -17,6 +17,7 @@ from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
 from scoring.metrics.llm_judge import check_single, chosen_prompts, fault_outcome, is_sound_pair
 from scoring.metrics.registry import OptionError, Runtime
+from scoring.metrics.server_use import ServerUse
 from scoring.prompts import PLACEHOLDER, Prompts, fill, shipped
 
 # Outputs of the ensemble, and what a column of scores can be called at most.
@@ -96,20 +97,29 @@ def open_aqascore(options: Mapping[str, Any], runtime: Runtime) -> AQAScore:
     prompts, templates = questions_of(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     kind = {"compare": ComparedPairs, "ask": AskedPairs}.get(options.get("method", ""), AQAScore)
-    return kind(backbone, templates, prompts=prompts, answers=options["answers"])
+    return kind(backbone, templates, prompts=prompts, answers=options["answers"], server=runtime.server)
 
 
 class AQAScore:
     """One reading per template, by its name; of several also their `mean` and `spread` (sample standard deviation)."""
 
-    limits = BatchLimits(examples=16, seconds=480.0)
     metric = "aqascore"
     # What names the method of a metric for pairs.
     method: Mapping[str, Any] = {}
+    questions_per_template = 1
 
     def __init__(
-        self, backbone: Backbone, templates: Mapping[str, str], *, prompts: Prompts, answers: str
+        self,
+        backbone: Backbone,
+        templates: Mapping[str, str],
+        *,
+        prompts: Prompts,
+        answers: str,
+        server: ServerUse,
     ) -> None:
+        self.limits = server.batch_limits(
+            BatchLimits(examples=16, seconds=480.0), requests=len(templates) * self.questions_per_template
+        )
         self._backbone = backbone
         self._templates = templates
         self._system = prompts.system
@@ -197,6 +207,7 @@ class ComparedPairs(AQAScore):
 
     metric = "aqascore-pairs"
     method = {"method": "compare", "prefers_first_above": 0.0}
+    questions_per_template = 2
 
     def _hearings(self, example: Example) -> list[Hearing]:
         if is_sound_pair(example):

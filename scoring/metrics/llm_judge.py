@@ -16,6 +16,7 @@ from scoring.backbones.contract import Backbone, GeneratedText, Hearing
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, Sound
 from scoring.metrics.registry import OptionError, Runtime
+from scoring.metrics.server_use import ServerUse
 from scoring.prompts import PLACEHOLDER, PromptError, Prompts, fill, parse, shipped
 
 # ── answers: what is not in the format is a fault, never guessed ──
@@ -227,7 +228,14 @@ def open_prompting(options: Mapping[str, Any], runtime: Runtime) -> LlmJudge:
         **_shared_identity("prompting", instructions, options),
         "backbone": dict(judge.identity),
     }
-    return LlmJudge("prompting", options.get("task"), instructions, judge=judge, identity=identity)
+    return LlmJudge(
+        "prompting",
+        options.get("task"),
+        instructions,
+        judge=judge,
+        identity=identity,
+        server=runtime.server,
+    )
 
 
 def open_cascade(options: Mapping[str, Any], runtime: Runtime) -> LlmJudge:
@@ -250,6 +258,7 @@ def open_cascade(options: Mapping[str, Any], runtime: Runtime) -> LlmJudge:
         judge=judge,
         identity=identity,
         captions=Captions(listens, caption),
+        server=runtime.server,
     )
 
 
@@ -328,8 +337,6 @@ class _Judgment:
 class LlmJudge:
     """See Metric. With `captions` the judge reads them in place of the sounds."""
 
-    limits = BatchLimits(examples=32, seconds=600.0)
-
     def __init__(
         self,
         family: str,
@@ -338,8 +345,12 @@ class LlmJudge:
         *,
         judge: Backbone,
         identity: Mapping[str, Any],
+        server: ServerUse,
         captions: Captions | None = None,
     ) -> None:
+        # A pair takes two captions and a judgment at most.
+        n_requests = 1 if captions is None else 2 if task else 3
+        self.limits = server.batch_limits(BatchLimits(examples=32, seconds=600.0), requests=n_requests)
         self._rules = PROMPT_RULES[family]
         self._task = task
         self._instructions = instructions

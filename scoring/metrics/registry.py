@@ -6,13 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from scoring.metrics.contract import Metric
+from scoring.metrics.server_use import AT_ONCE, ServerUse
 
 # ── descriptions of metrics and options ──
 
@@ -81,6 +82,39 @@ DTYPE = Option(
     "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves.",
     default="auto",
     choices=("auto", "float32", "bfloat16", "float16"),
+)
+# How a server is used: none of it changes a score, so none of it is in a scorer's identity.
+SERVED = (
+    Option(
+        "at_once",
+        "number",
+        "How many requests a server is sent at the same time.",
+        default=AT_ONCE,
+        minimum=1,
+        maximum=256,
+    ),
+    Option(
+        "per_minute",
+        "number",
+        "The most requests a server is sent in a minute, by all workers of a machine together. Leave it empty for no "
+        "rate limit.",
+        minimum=1,
+        maximum=100_000,
+    ),
+    Option(
+        "price_in",
+        "decimal",
+        "What a server takes for a million tokens read, in any currency. Without prices only tokens are counted.",
+        minimum=0.0,
+        maximum=1e9,
+    ),
+    Option(
+        "price_out",
+        "decimal",
+        "What a server takes for a million tokens written.",
+        minimum=0.0,
+        maximum=1e9,
+    ),
 )
 _TEMPLATE = Option(
     "template",
@@ -160,6 +194,14 @@ _JUDGE_OPTIONS = (
         above=0.0,
         maximum=1.0,
     ),
+    Option(
+        "sampling",
+        "choice",
+        "How a server is asked for several samples: each by a request with a seed of its own; or together by one (n), "
+        "for which most servers charge the prompt once.",
+        default="each",
+        choices=("each", "together"),
+    ),
     Option("seed", "number", "Where random draws begin.", default=0, minimum=0, maximum=2**31 - 65),
     Option(
         "extra",
@@ -186,6 +228,7 @@ _JUDGE_OPTIONS = (
     ),
     DTYPE,
     _PROMPTS,
+    *SERVED,
 )
 
 # ── measures of an answer's text against its reference answer: each reads texts alone ──
@@ -445,7 +488,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         reads=Reads.SINGLE,
         opens="scoring.metrics.aqascore:open_aqascore",
         checks="scoring.metrics.aqascore:questions_of",
-        options=(_BACKBONE, _TEMPLATE, _ANSWERS, DTYPE, _PROMPTS),
+        options=(_BACKBONE, _TEMPLATE, _ANSWERS, DTYPE, _PROMPTS, *SERVED),
     ),
     MetricEntry(
         name="aqascore-pairs",
@@ -468,6 +511,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
             _ANSWERS,
             DTYPE,
             _PROMPTS,
+            *SERVED,
         ),
     ),
     MetricEntry(
@@ -539,7 +583,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="The model reads a sound and writes how well it matches a text.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.llm_judge:open_prompting",
-        options=(_BACKBONE, _TASK, DTYPE, _PROMPTS),
+        options=(_BACKBONE, _TASK, DTYPE, _PROMPTS, *SERVED),
     ),
     MetricEntry(
         name="prompting-pairs",
@@ -550,7 +594,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         ),
         reads=Reads.PAIR,
         opens="scoring.metrics.llm_judge:open_prompting",
-        options=(_BACKBONE, DTYPE, _PROMPTS),
+        options=(_BACKBONE, DTYPE, _PROMPTS, *SERVED),
     ),
     MetricEntry(
         name="cascade",
@@ -558,7 +602,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="A model writes a caption of the sound; the caption is judged against the text, by text alone.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.llm_judge:open_cascade",
-        options=(_BACKBONE, _TASK, _JUDGE, DTYPE, _PROMPTS),
+        options=(_BACKBONE, _TASK, _JUDGE, DTYPE, _PROMPTS, *SERVED),
     ),
     MetricEntry(
         name="cascade-pairs",
@@ -566,7 +610,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="Captions of the sounds and the texts are compared, by text alone, and one of two is named.",
         reads=Reads.PAIR,
         opens="scoring.metrics.llm_judge:open_cascade",
-        options=(_BACKBONE, _JUDGE, DTYPE, _PROMPTS),
+        options=(_BACKBONE, _JUDGE, DTYPE, _PROMPTS, *SERVED),
     ),
     MetricEntry(
         name="llm-judge",
@@ -622,12 +666,14 @@ ENTRIES: tuple[MetricEntry, ...] = (
 @dataclass(frozen=True)
 class Runtime:
     """The machine that a metric runs on: where features are cached between runs and how many bytes of them, which
-    device ("auto", "cpu", "cuda", "cuda:1") to compute on, and in which folder weights lie that are no hub's."""
+    device ("auto", "cpu", "cuda", "cuda:1") to compute on, in which folder weights lie that are no hub's, and how a
+    model's server is used."""
 
     cache: Path
     cache_bytes: int
     device: str = "auto"
     checkpoints: Path | None = None
+    server: ServerUse = field(default_factory=ServerUse)
 
 
 class OptionError(Exception):
@@ -669,7 +715,9 @@ def parse_options(options: Sequence[Option], values: Mapping[str, Any], *, of: s
 def open_metric(name: str, options: Mapping[str, Any], runtime: Runtime) -> Metric:
     """Load a metric and its weights. Raises OptionError, SetupError."""
     opens: Callable[[Mapping[str, Any], Runtime], Metric] = import_object(entry(name).opens)
-    return opens(validate_options(name, options), runtime)
+    valid = validate_options(name, options)
+    limits = {limit: valid[limit] for limit in ("at_once", "per_minute") if limit in valid}
+    return opens(valid, replace(runtime, server=replace(runtime.server, **limits)))
 
 
 def import_object(place: str) -> Any:

@@ -76,6 +76,7 @@ def answer(messages: list[dict[str, Any]]) -> str:
 class OpenAIDouble:
     """`fault` (one of FAULTS) befalls every `every`-th conversation; `next_faults` befall the next ones, one each.
 
+    `most_choices`: the most texts of one request (`n`).
     `chosen_tokens`: whether it knows /tokenize and `logprob_token_ids`, as vLLM does since 2026. `requests` remembers
     the bodies it was sent, `keys` the authorization that came with them.
     """
@@ -83,10 +84,12 @@ class OpenAIDouble:
     def __init__(
         self, *, port: int = 0, model: str = MODEL, key: str = "", fault: str = "", every: int = 1,
         next_faults: Iterable[str] = (), chosen_tokens: bool = False, slow_s: float = 30.0, say: str = "",
+        most_choices: int = 128,
     ) -> None:  # fmt: skip
         self.model, self.key, self.fault, self.every = model, key, fault, every
         self.next_faults = deque(next_faults)
         self.chosen_tokens, self.slow_s, self.say = chosen_tokens, slow_s, say
+        self.most_choices = most_choices
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.counting = threading.Lock()
@@ -237,7 +240,10 @@ def _completion(body: dict[str, Any], fault: str, double: OpenAIDouble) -> dict[
         "prompt_tokens": 100,
         "completion_tokens": 1 if body.get("max_tokens") == 1 else len(said.split()),
     }
-    return {"object": "chat.completion", "model": double.model, "choices": [choice], "usage": usage}
+    n = min(body.get("n", 1), double.most_choices)
+    usage["completion_tokens"] *= n
+    choices = [{**choice, "index": index} for index in range(n)]
+    return {"object": "chat.completion", "model": double.model, "choices": choices, "usage": usage}
 
 
 def _position(body: dict[str, Any], fault: str, double: OpenAIDouble) -> dict[str, Any]:

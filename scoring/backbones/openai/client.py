@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
+from scoring.backbones.openai.pacing import Pacing
 from scoring.metrics.contract import ExampleError, SetupError
 
 # Whoever may ask for a run may name any server: the key is for the one server it belongs to.
@@ -43,11 +44,12 @@ class _TransientError(Exception):
 
 class ApiClient:
     """One client for many threads. `base` ends where the API's paths begin (…/v1); the key is kept here and nowhere
-    else."""
+    else. With `pacing`, every attempt to POST waits for its turn."""
 
-    def __init__(self, base: str, *, key: str, at_once: int) -> None:
+    def __init__(self, base: str, *, key: str, at_once: int, pacing: Pacing | None = None) -> None:
         self.base = base
         self._key = key
+        self._pacing = pacing
         limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
         self._client = httpx2.Client(timeout=_TIMEOUT, limits=limits, headers=headers)
@@ -58,7 +60,7 @@ class ApiClient:
         Raises ExampleError `server_unreachable` where no answer came, `server_refused` where it is an error; SetupError
         where the key, the address or the model is wrong, which concerns every request.
         """
-        return self._with_retry(lambda: self._once(f"{self.base}{path}", body))
+        return self._with_retry(lambda: self._once(f"{self.base}{path}", body), paced=body is not None)
 
     def attempt(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a POST of what only some servers offer; None where this one does not, or does not answer."""
@@ -67,10 +69,14 @@ class ApiClient:
         except ExampleError:
             return None
 
-    def _with_retry(self, request: Callable[[], T]) -> T:
+    def _with_retry(self, request: Callable[[], T], *, paced: bool = False) -> T:
         """Raises ExampleError with the last transient error."""
         began = time.monotonic()
         for attempt in range(1, TRIES + 1):
+            if paced and self._pacing:
+                waited_from = time.monotonic()
+                self._pacing.wait()
+                began += time.monotonic() - waited_from
             try:
                 return request()
             except _TransientError as again:

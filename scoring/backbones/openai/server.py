@@ -45,8 +45,10 @@ from scoring.backbones.openai.client import (
     ApiClient,
     is_operators_server,
 )
+from scoring.backbones.openai.pacing import Pacing
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 from scoring.metrics.registry import Runtime
+from scoring.metrics.server_use import ServerUse, Usage
 
 # ── request and response of the OpenAI API: plain values, no network ──
 
@@ -78,24 +80,32 @@ def chat_messages(sounds: Sequence[str], question: str, *, system: str) -> list[
     return [{"role": "system", "content": system}, *spoken] if system else spoken
 
 
-def parse_generated(answer: Mapping[str, Any], *, labels: Sequence[str] = ()) -> GeneratedText:
-    """The text of an answer, and whether it was cut off. Raises ExampleError `no_answer`; with labels also SetupError
-    where the server gives no log-probabilities."""
-    text = _choice_part(answer, "message", "content")
-    if not isinstance(text, str):
+def parse_generated(answer: Mapping[str, Any], *, labels: Sequence[str] = ()) -> list[GeneratedText]:
+    """The texts of an answer, at least one, and whether they were cut off. Raises ExampleError `no_answer`; with labels
+    also SetupError where the server gives no log-probabilities."""
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or not choices:
         raise ExampleError("no_answer", "The server's answer holds no text.")
-    # JSON can hold halves of characters, where a server cut an answer short; nothing else can.
-    whole = text.encode(errors="replace").decode()
     n_read, n_written = parse_usage(answer.get("usage"))
-    cut = _first_choice(answer).get("finish_reason") == "length"
-    tokens = parse_label_logprobs(answer, labels) if labels else ()
-    return GeneratedText(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written, tokens=tokens)
+    texts = []
+    for place, choice in enumerate(choices):
+        text = _part(choice, "message", "content")
+        if not isinstance(text, str):
+            raise ExampleError("no_answer", "The server's answer holds no text.")
+        # JSON can hold halves of characters, where a server cut an answer short; nothing else can.
+        whole = text.encode(errors="replace").decode()
+        cut = choice.get("finish_reason") == "length"
+        tokens = parse_label_logprobs(choice, labels) if labels else ()
+        # The server counts the tokens of all texts together: they stand with the first.
+        n_prompt, n_completion = (n_read, n_written) if place == 0 else (0, 0)
+        texts.append(GeneratedText(whole, cut, n_prompt, n_completion, tokens))
+    return texts
 
 
-def parse_label_logprobs(answer: Mapping[str, Any], labels: Sequence[str]) -> list[WrittenToken]:
+def parse_label_logprobs(choice: Any, labels: Sequence[str]) -> list[WrittenToken]:
     """Of each written token, what the list of its likeliest alternatives says of the labels. Raises SetupError where
     the server gives no list, ExampleError `no_logprobs` where it is not in the API's form."""
-    positions = _choice_part(answer, "logprobs", "content")
+    positions = _part(choice, "logprobs", "content")
     if positions is None:
         raise SetupError(
             "The server returns no log-probabilities, from which expected ratings follow. Use rating=written, or a "
@@ -198,20 +208,18 @@ def _log_sum(values: Sequence[float]) -> float:
 
 def _choice_part(answer: Mapping[str, Any], of: str, name: str) -> Any:
     """`choices[0].of.name`, None where something on the way is missing."""
-    part = _first_choice(answer).get(of)
-    return part.get(name) if isinstance(part, dict) else None
-
-
-def _first_choice(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = answer.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else {}
+    return _part(choices[0] if isinstance(choices, list) and choices else None, of, name)
+
+
+def _part(choice: Any, of: str, name: str) -> Any:
+    part = choice.get(of) if isinstance(choice, dict) else None
+    return part.get(name) if isinstance(part, dict) else None
 
 
 _AnswerT = TypeVar("_AnswerT")
 
 CODE = 1
-AT_ONCE = 8
 TOP_LOGPROBS = 20
 # What the supported models hear themselves. One form for every file: the same sound must not score differently for
 # its container, and WAV is what every such server reads (OpenAI's own takes WAV and MP3 only).
@@ -228,7 +236,9 @@ def open_server(url: str, *, runtime: Runtime) -> OpenAIServer:
     """
     base, model = check_address(url)
     key = os.environ.get(KEY_VARIABLE, "") if is_operators_server(base) else ""
-    calls = ApiClient(base, key=key, at_once=AT_ONCE)
+    use = runtime.server
+    pacing = Pacing(runtime.cache / "rates", base, per_minute=use.per_minute) if use.per_minute else None
+    calls = ApiClient(base, key=key, at_once=use.at_once, pacing=pacing)
     try:
         served = _served_models(calls)
     except ExampleError as error:
@@ -241,14 +251,14 @@ def open_server(url: str, *, runtime: Runtime) -> OpenAIServer:
         raise SetupError(
             f"{base} does not serve {model!r} but {names}. Name one of them after the #: {base}#MODEL."
         )
-    return OpenAIServer(calls, model=model, weights=served[model])
+    return OpenAIServer(calls, model=model, weights=served[model], use=use)
 
 
 class OpenAIServer:
     """See Backbone. The served name, and the weights that the server says it stands for, are taken at their word; the
     address is not part of the identity, since clusters give the same server a new one each day."""
 
-    def __init__(self, calls: ApiClient, *, model: str, weights: str) -> None:
+    def __init__(self, calls: ApiClient, *, model: str, weights: str, use: ServerUse) -> None:
         self.identity: Mapping[str, Any] = {
             "backbone": "server",
             "code": CODE,
@@ -257,6 +267,7 @@ class OpenAIServer:
             "sound": f"{SAMPLE_RATE} Hz, mono, 16-bit WAV",
         }
         self._calls = calls
+        self._use = use
         self._model = model
         self._tokens: dict[AnswerTokens, _AnswerTokenIds] = {}
         self._is_silent = False
@@ -296,30 +307,34 @@ class OpenAIServer:
         self, messages: list[dict[str, Any]], *, max_tokens: int, decoding: Decoding
     ) -> list[GeneratedText]:
         """One request per sample, each with a seed of its own: not every server knows `n`, and none says what a seed
-        means for several texts of one request."""
-        settings: dict[str, Any] = {"max_tokens": max_tokens}
+        means for several texts of one request. Together: as many requests as it takes, since some servers give fewer
+        texts than `n`, with the seed that the next text would have alone."""
+        settings: dict[str, Any] = {"max_tokens": max_tokens, **dict(decoding.extra)}
         if decoding.temperature:
             settings |= {"temperature": decoding.temperature, "top_p": decoding.top_p}
         if decoding.labels:
             settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        texts = []
-        for sample in range(decoding.samples):
-            drawn = {"seed": decoding.seed + sample} if decoding.temperature else {}
-            try:
-                answer = self._chat(messages, **settings | drawn | dict(decoding.extra))
-            except ExampleError as error:
-                if (
-                    decoding.labels
-                    and error.fault.code == "server_refused"
-                    and "logprob" in error.fault.message
-                ):
-                    raise SetupError(
-                        f"{error.fault.message} The log-probabilities of {TOP_LOGPROBS} tokens are needed for expected "
-                        "ratings. Use rating=written, or a server that gives them, as vLLM does."
-                    ) from error
-                raise
-            texts.append(parse_generated(answer, labels=decoding.labels))
+        texts: list[GeneratedText] = []
+        while len(texts) < decoding.samples:
+            n = decoding.samples - len(texts) if decoding.together else 1
+            drawn = {"seed": decoding.seed + len(texts)} if decoding.temperature else {}
+            answer = self._answer_with_logprobs(messages, settings | drawn | ({"n": n} if n > 1 else {}))
+            texts += parse_generated(answer, labels=decoding.labels)[:n]
         return texts
+
+    def _answer_with_logprobs(
+        self, messages: list[dict[str, Any]], settings: dict[str, Any]
+    ) -> dict[str, Any]:
+        try:
+            return self._chat(messages, **settings)
+        except ExampleError as error:
+            refused = error.fault.code == "server_refused" and "logprob" in error.fault.message
+            if not refused or "logprobs" not in settings:
+                raise
+            raise SetupError(
+                f"{error.fault.message} The log-probabilities of {TOP_LOGPROBS} tokens are needed for expected "
+                "ratings. Use rating=written, or a server that gives them, as vLLM does."
+            ) from error
 
     def _yes_no(self, messages: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNoLogProbs:
         chosen = {"logprob_token_ids": tokens.ids} if tokens.ids else {}
@@ -360,13 +375,15 @@ class OpenAIServer:
 
     def _chat(self, messages: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
         body = {"model": self._model, "messages": messages, "temperature": 0, **settings}
-        return self._calls.send("/chat/completions", body)
+        answer = self._calls.send("/chat/completions", body)
+        self._use.meter.add(Usage(1, *parse_usage(answer.get("usage"))))
+        return answer
 
     def _each(
         self, hearings: Sequence[Hearing], one: Callable[[Sequence[str], str], _AnswerT]
     ) -> list[Sequence[_AnswerT] | Exception]:
-        """`one(sounds, question)` for every question, AT_ONCE of them at a time."""
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="openai-server") as pool:
+        """`one(sounds, question)` for every question, `at_once` of them at a time."""
+        with ThreadPoolExecutor(self._use.at_once, thread_name_prefix="openai-server") as pool:
             futures = []
             for hearing in hearings:
                 sounds = _EncodedSounds(hearing.sounds)

@@ -339,9 +339,17 @@ def test_every_setting_that_changes_a_rating_is_in_the_identity(judged):
         {}, {"context": "question"}, {"template": "brief"}, {"rating": "expected"}, {"temperature": 1.0},
         {"temperature": 1.0, "seed": 1}, {"temperature": 1.0, "top_p": 0.5}, {"temperature": 1.0, "samples": 2},
         {"extra": '{"min_p": 0.1}'}, {"unreadable": "lowest"}, {"max_new_tokens": 9},
+        {"temperature": 1.0, "samples": 2, "sampling": "together"},
     ]  # fmt: skip
     identities = [json.dumps(judged(score(1), **change)[0].identity, sort_keys=True) for change in changes]
     assert len(set(identities)) == len(changes)
+
+
+def test_how_a_server_is_used_changes_no_version(judged):
+    use = {"at_once": 64, "per_minute": 90, "price_in": 0.1, "price_out": 0.4}
+    served, _ = judged(score(1), **use)
+    assert served.identity == judged(score(1))[0].identity
+    assert "together" not in served.identity["decoding"]
 
 
 # ── with models: on this machine, one that hears, and a server ──

@@ -16,11 +16,12 @@ import pytest
 
 from scoring.backbones.contract import AnswerTokens, Decoding, Hearing
 from scoring.backbones.loading.sounds import decode
-from scoring.backbones.openai import client
+from scoring.backbones.openai import client, pacing
 from scoring.backbones.openai.server import chat_messages, open_server, wav_base64, yes_no_logprobs
 from scoring.metrics.batching import score_batch
-from scoring.metrics.contract import Example, ExampleError, SetupError, Sound
+from scoring.metrics.contract import BatchLimits, Example, ExampleError, SetupError, Sound
 from scoring.metrics.registry import Runtime, open_metric
+from scoring.metrics.server_use import ServerUse, Usage
 from scoring.prompts import fill, shipped
 from tests.annotation.audio.recordings import write_wav
 from tests.scoring.openai_double import OpenAIDouble, answer, logprobs
@@ -435,6 +436,62 @@ def test_eight_questions_are_under_way_at_once_and_no_more(sounds):
     assert max(most) == 8
 
 
+def limited(server: OpenAIDouble, tmp_path: Path, use: ServerUse):
+    return open_server(server.name, runtime=Runtime(tmp_path, 0, server=use))
+
+
+def test_as_many_questions_are_under_way_as_the_scorer_says_and_their_tokens_are_counted(tmp_path):
+    meeting = threading.Barrier(20, timeout=20)
+
+    class Meeting(OpenAIDouble):
+        def fault_of_this(self, body, key):
+            meeting.wait()
+            return super().fault_of_this(body, key)
+
+    use = ServerUse(at_once=20)
+    with Meeting(say="three words here") as server:
+        found = write(limited(server, tmp_path, use), *[Hearing((), ("One?", "Two?"))] * 20)
+    assert codes(found) == ["fine"] * 20
+    assert use.meter.take() == Usage(40, prompt_tokens=4000, completion_tokens=120)
+    assert use.meter.take() == Usage()
+
+
+def test_a_rate_limit_holds_for_all_processes_and_for_retries(tmp_path, monkeypatch):
+    now, slept = [1000.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(pacing.time, "time", lambda: now[0])
+    monkeypatch.setattr(pacing.time, "sleep", sleep)
+    # One thread each: the clock above is nobody's own.
+    use = ServerUse(at_once=1, per_minute=30)
+    with OpenAIDouble(next_faults=["500"]) as server:
+        backbones = [limited(server, tmp_path, use) for _ in range(2)]
+        for backbone in backbones * 2:
+            assert codes(write(backbone, Hearing((), ("Hm?",)))) == ["fine"]
+    assert len(server.requests) == 5
+    assert sum(slept) == pytest.approx(4 * 2.0 + 0.001, abs=0.01)
+
+
+def test_a_rate_limit_survives_a_damaged_file_and_a_clock_that_was_set_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(pacing.time, "time", lambda: 1000.0)
+    for stored in ("nonsense", "nan", "99999999", "-5"):
+        limit = pacing.Pacing(tmp_path, "http://host/v1", per_minute=6)
+        limit._path.write_text(stored)
+        limit.wait()
+        assert limit._path.read_text() == "1010.0"
+
+
+def test_batches_fill_the_connections_and_end_within_a_minute_of_the_rate_limit():
+    usual = BatchLimits(32, 600.0)
+    assert ServerUse().batch_limits(usual, requests=4) == usual
+    assert ServerUse(at_once=64).batch_limits(usual, requests=1) == BatchLimits(128, 600.0)
+    assert ServerUse(at_once=64, per_minute=60).batch_limits(usual, requests=4) == BatchLimits(15, 600.0)
+    assert ServerUse(per_minute=3).batch_limits(usual, requests=4) == BatchLimits(1, 600.0)
+
+
 # ── AQAScore over HTTP: exactly what the server said ──
 
 
@@ -513,6 +570,21 @@ def test_samples_are_drawn_one_request_each_with_seeds_and_fields_of_their_own()
     assert len(greedy) == 2
     assert server.requests[-1]["temperature"] == 0
     assert not {"seed", "top_p"} & server.requests[-1].keys()
+
+
+@pytest.mark.parametrize(("most", "asked"), [(128, [(5, 40)]), (2, [(5, 40), (3, 42), (1, 44)])])
+def test_samples_of_one_request_are_completed_where_a_server_gives_fewer(most, asked):
+    drawn = Decoding(temperature=0.7, samples=5, seed=40, labels=RATED.labels, together=True)
+    with OpenAIDouble(say='{"score": 4}', most_choices=most) as server:
+        (texts,) = opened(server).generate(
+            [Hearing((), ("first?",))], system=SYSTEM, max_new_tokens=64, decoding=drawn
+        )
+    assert [(body.get("n", 1), body["seed"]) for body in server.requests] == asked
+    assert [text.text for text in texts] == ['{"score": 4}'] * 5
+    assert all(any(token.labels for token in text.tokens) for text in texts)
+    # The prompt is counted once for each request.
+    assert sum(text.prompt_tokens for text in texts) == 100 * len(asked)
+    assert sum(text.completion_tokens for text in texts) == 5 * 2
 
 
 def test_the_log_probabilities_of_ratings_are_listed_at_each_written_token():
