@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analytics.training import jobs
-from analytics.training.dataset import GROUPS, SYSTEMS
+from analytics.training.dataset import GROUPS, SPLITS
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation import access
 from annotation.api import paging
@@ -51,7 +51,9 @@ class TrainingIn(In):
         help_text="The share of raters held out.",
     )
     split = serializers.ChoiceField(
-        [GROUPS, SYSTEMS], default=GROUPS, help_text="What is held out: prompts or questions, or systems."
+        SPLITS,
+        default=GROUPS,
+        help_text="What is held out: prompts or questions, systems, or what the items' stratum `split` names.",
     )
     question = serializers.CharField(
         required=False,

@@ -24,7 +24,10 @@ from scoring.training.contract import (
     TrainingError,
 )
 
-GROUPS, SYSTEMS = "groups", "systems"
+GROUPS, SYSTEMS, RELEASED = "groups", "systems", "released"
+SPLITS = (GROUPS, SYSTEMS, RELEASED)
+# The stratum of an item in which an import keeps the split that its source names.
+SPLIT_STRATUM = "split"
 # Held-out raters tell how a model does for people it has not met. Of fewer people every one is needed.
 _FEWEST_RATERS = 5
 # ORCA's 8:1:1 leaves nothing to test on where there are few groups.
@@ -114,6 +117,8 @@ def split_examples(data: TrainingData, plan: Mapping[str, Any], *, seed: int) ->
     raters = _held_out_raters(data, plan)
     if plan["split"] == SYSTEMS:
         split = _by_system(data, seed)
+    elif plan["split"] == RELEASED:
+        split = _as_released(data)
     else:
         _refuse_one_group(data)
         split = _by_group(data, seed)
@@ -143,7 +148,10 @@ def _pseudo_split(
 
 
 def n_splits(data: TrainingData, plan: Mapping[str, Any]) -> int:
-    """How many splits there are: as many as wanted, and with held-out systems as many as the systems allow."""
+    """How many splits there are: as many as wanted, with held-out systems as many as the systems allow, and one where
+    the source names it."""
+    if plan["split"] == RELEASED:
+        return 1
     if plan["split"] != SYSTEMS:
         return int(plan["repeats"])
     return min(int(plan["repeats"]), len(splits.held_out_systems(_systems(data), seed=0)))
@@ -186,6 +194,25 @@ def _by_group(data: TrainingData, seed: int) -> Split[TrainingExample]:
 def _by_system(data: TrainingData, seed: int) -> Split[TrainingExample]:
     held_out, judged = systems_held_out(data, seed=seed), [one.example for one in data.judged]
     return _judged(data, splits.split_by_system(judged, held_out, systems=_systems_of, seed=seed))
+
+
+def _as_released(data: TrainingData) -> Split[TrainingExample]:
+    """By the stratum `split` of each item. An item has one, so that none is in two parts; whether two items of two
+    parts ask alike is up to the source. Raises TrainingError where an item has none, or a part is empty."""
+    by_part: dict[str, list[TrainingExample]] = {part: [] for part in splits.PARTS}
+    unknown = []
+    for one in data.judged:
+        by_part.get(one.example.strata.get(SPLIT_STRATUM, ""), unknown).append(one)
+    if unknown or not all(by_part.values()):
+        counts = ", ".join(f"{len(own):,} in {part}" for part, own in by_part.items())
+        first = unknown[0].example.strata.get(SPLIT_STRATUM, "") if unknown else ""
+        named = f" The first of the others says {first!r}." if first else ""
+        raise TrainingError(
+            "no_split",
+            f"Of {len(data.judged):,} judged units, {counts}, and {len(unknown):,} in none by their item's stratum "
+            f"“{SPLIT_STRATUM}”.{named} Import the source with its splits, or hold out groups or systems instead.",
+        )
+    return Split(by_part["train"], by_part["dev"], by_part["test"])
 
 
 def _judged(data: TrainingData, split: Split[Any]) -> Split[TrainingExample]:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from analytics.training.dataset import GROUPS, SYSTEMS, learnable
+from analytics.training.dataset import GROUPS, SPLITS, learnable
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.jobs import jobs
 from annotation.models import Study, User
@@ -89,9 +89,9 @@ def _question(kind: str, question: str, questions: Sequence[str]) -> str:
 
 def _refuse_plan(plan: Mapping[str, Any]) -> None:
     problems = []
-    if plan["split"] not in (GROUPS, SYSTEMS):
+    if plan["split"] not in SPLITS:
         problems.append(
-            FieldProblem("split", f"There is no split {plan['split']!r}.", "Use groups or systems.")
+            FieldProblem("split", f"There is no split {plan['split']!r}.", f"Use {', '.join(SPLITS)}.")
         )
     if not 1 <= plan["repeats"] <= MOST_REPEATS:
         problems.append(FieldProblem("repeats", f"Give a whole number from 1 to {MOST_REPEATS}."))

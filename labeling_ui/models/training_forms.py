@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from analytics.reports import learned_comparison
 from analytics.reports.learned_comparison import scorers_of
 from analytics.reports.sections.held_out import version_name
-from analytics.training.dataset import GROUPS, SYSTEMS, learnable
+from analytics.training.dataset import GROUPS, RELEASED, SYSTEMS, learnable
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation.models import Study
 from scoring.training.catalogue import Trainable, TrainingSignal
@@ -37,6 +37,7 @@ class PlanForm(forms.Form):
         choices=[
             (GROUPS, _("Prompts or questions, with all that was judged about them")),
             (SYSTEMS, _("Systems, so that it is tried on systems it has not met")),
+            (RELEASED, _("What the source of the items names as dev and test")),
         ],
     )
     holdout_raters = forms.FloatField(

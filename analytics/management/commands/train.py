@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.training import jobs
-from analytics.training.dataset import GROUPS, SYSTEMS
+from analytics.training.dataset import GROUPS, SPLITS
 from annotation.errors import DomainError
 from annotation.jobs import jobs as jobs_jobs
 from annotation.management.lookup import study_by_slug
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             default=1,
             help="trainings on other splits, for how much figures vary; the first is kept (1)",
         )
-        add("--split", choices=(GROUPS, SYSTEMS), default=GROUPS, help="what is held out")
+        add("--split", choices=SPLITS, default=GROUPS, help="what is held out")
         add(
             "--hold-out-raters",
             type=float,

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from annotation.importing.formats import contents, folders, json_files, source_files, table, xlsx_files
+from annotation.importing.formats import contents, folders, json_files, orca, source_files, table, xlsx_files
 from annotation.importing.formats.columns import suggest_fields
 from annotation.importing.formats.dialects import SEPARATOR_LINE, detect_dialect, detect_encoding
 from annotation.importing.formats.pairing import Pairing, PairingError, choose_pairs
@@ -172,7 +172,11 @@ def _of_folder(folder: Path) -> DetectedFormat:
 
 def _common_format(tables: list[Path]) -> DetectedFormat | None:
     """The format that reads several files of one kind, where all of them are of it."""
-    guesses = [_of_file(path) for path in tables[:20] if path.suffix.lower() in (".json", ".jsonl")]
+    guesses = [
+        _of_file(path)
+        for path in tables[:20]
+        if path.suffix.lower() in (".json", ".jsonl") and not orca.is_question_list(path)
+    ]
     first, *others = guesses or [RowProblem("", "", "holds no JSON")]
     if isinstance(first, tuple) and first[0] in ("orca", "fense"):
         return first if all(isinstance(guess, tuple) and guess[0] == first[0] for guess in others) else None

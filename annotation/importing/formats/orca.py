@@ -10,6 +10,11 @@ The last two parts of a key, as in `…_M2_1`, name the system. Three further fi
 (the recording, relative to the file), `system` and `item` (names to use instead). A line's `id` may name no system: its
 answer is then one of the item's, by whatever system. Ratings of one answer come from people who are not named: they
 become judgments of exchangeable, unnamed raters, never of "rater 1".
+
+The released split of an item (train, dev or test) is its file's name, or `split` of the entry. The two levels by which
+those splits are stratified (ORCA §5.3), modality and category, are `modality` and `category` of the entry; the release
+itself has neither, so they are read from the questions of MMAU and MMAR where their files lie in the same folder: lists
+of objects with `id`, `task` or `modality`, and `sub-category` or `category`. All three become strata of the item.
 """
 
 from __future__ import annotations
@@ -43,6 +48,10 @@ TEXTS = {
     "rationale": "rationale",
     "transcription": "transcript",
 }
+# Files of a split, and what each is called here.
+SPLITS = {"train": "train", "dev": "dev", "val": "dev", "validation": "dev", "test": "test"}
+# By stratum the names that MMAU (task, sub-category) and MMAR (modality, sub-category) have for it, finest first.
+STRATA = {"modality": ("modality", "task"), "category": ("sub-category", "category")}
 REQUIRED = ("question", "reference", "candidate", "ratings")
 # What later releases say of a question and has no place here.
 LEFT_OUT = ("rubric", "correction_notes")
@@ -60,16 +69,57 @@ def read(
     if not paths:
         remedy = "Name a folder with the released files, or one file."
         yield RowProblem("", "", f"{source} holds no .json or .jsonl file", remedy)
+    questions = [path for path in paths if source.is_dir() and is_question_list(path)]
+    strata = {item: own for path in questions for item, own in question_strata(path)}
     left_out: Counter[str] = Counter()
-    for path in paths:
+    seen: set[str] = set()
+    for path in (path for path in paths if path not in questions):
         for entry in _lines(path) if path.suffix.lower() == ".jsonl" else _object(path):
             if isinstance(entry, RowProblem):
                 yield entry
-            else:
-                record = _task(entry, path.parent, protocol, left_out)
-                yield from entry.problems or filter(None, [record])
+                continue
+            seen.add(entry.item)
+            own = {
+                **strata.get(entry.item, {}),
+                **_strata(entry.values, split=SPLITS.get(path.stem.lower(), "")),
+            }
+            record = _task(entry, path.parent, protocol, left_out, own)
+            yield from entry.problems or filter(None, [record])
+    if strata:
+        known = len(seen & strata.keys())
+        yield Note(
+            f"Modality and category of {known} of {len(seen)} questions come from their benchmarks' files."
+        )
     for name, n in sorted(left_out.items()):
         yield Note(NOTES[name].format(n=n, name=name))
+
+
+def is_question_list(path: Path) -> bool:
+    """Whether a file is a benchmark's list of questions, and not one of answers."""
+    if path.suffix.lower() != ".json" or json_files.first_character(path) != "[":
+        return False
+    first = next(json_files.stream_entries(path, opens="["), None)
+    values = first[1] if isinstance(first, tuple) else None
+    return isinstance(values, dict) and {"id", "question"} <= values.keys() and "ratings" not in values
+
+
+def question_strata(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """By a question's id its modality and category; none of what is damaged, which has no ratings to lose."""
+    for entry in json_files.stream_entries(path, opens="["):
+        if not isinstance(entry, RowProblem) and isinstance(entry[1], dict) and entry[1].get("id"):
+            yield str(entry[1]["id"]), _strata(entry[1])
+
+
+def _strata(values: Mapping[str, Any], *, split: str | None = None) -> dict[str, str]:
+    """split: of the file, before which an entry's own goes; None where the values' `split` says nothing of ORCA's."""
+    found = {
+        name: next((text for field in fields if (text := values.get(field)) and isinstance(text, str)), "")
+        for name, fields in STRATA.items()
+    }
+    if split is not None:
+        own = values.get("split")
+        found["split"] = SPLITS.get(own.strip().lower(), own.strip()) if isinstance(own, str) else split
+    return {name: text for name, text in found.items() if text}
 
 
 NOTES = {
@@ -125,7 +175,9 @@ def _entry(row: str, key: str, values: dict[str, Any], match: re.Match[str] | No
     return _Entry(row, values, key=key, item=item, system=system)
 
 
-def _task(entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str]) -> TaskRecord | None:
+def _task(
+    entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str], strata: Mapping[str, str]
+) -> TaskRecord | None:
     values = entry.values
     if missing := [name for name in REQUIRED if name not in values]:
         entry.report(", ".join(missing), "is missing", LAYOUT)
@@ -148,7 +200,7 @@ def _task(entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str
     return TaskRecord(
         row=entry.row,
         external_id=entry.key if entry.system else task_name(entry.item, [system, text_digest(answer)]),
-        item=ItemRecord(entry.item, texts, audio=audio),
+        item=ItemRecord(entry.item, texts, audio=audio, strata=strata),
         candidates=(CandidateRecord(system, text=answer),),
         judgments=judgments,
     )
