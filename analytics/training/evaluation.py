@@ -97,7 +97,12 @@ def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Fig
     ratings = [one.example.ratings for one in rated]
     means = np.array([_value(predictions, one.candidates[0], "value") for one in rated])
     variances = np.array([_value(predictions, one.candidates[0], "variance") for one in rated])
+    # Clamped means are the scores; what was predicted before is beside them (ORCA §5.5, Table 2).
+    unclamped = np.array(
+        [_unclamped(predictions[one.candidates[0]], means[at]) for at, one in enumerate(rated)]
+    )
     judge = judge_figures(means, ratings, variances=variances)
+    before = judge_figures(unclamped, ratings)
     average = mean_rating_baseline([answer.ratings for answer in split.training.train], ratings)
     ceiling = rater_ceiling(means, ratings)
     recall = np.array([recalled(one.example.reference, one.example.candidate) for one in rated])
@@ -107,6 +112,9 @@ def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Fig
             "Kendall": judge.kendall.value,
             "MAE of the mean": judge.mae_mean.value,
             "MAE of the variance": judge.mae_variance.value,
+            "SRCC, without clamping": before.spearman.value,
+            "Kendall, without clamping": before.kendall.value,
+            "MAE of the mean, without clamping": before.mae_mean.value,
         },
         "baselines": {
             "SRCC, words of the reference": judge_figures(recall, ratings).spearman.value,
@@ -118,6 +126,11 @@ def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Fig
             "SRCC, the model against the same": ceiling.judge.value,
         },
     }
+
+
+def _unclamped(readings: Mapping[str, Reading], value: float) -> float:
+    """The predicted mean before clamping, where the scorer stores it."""
+    return float(readings["value"].provenance.get("mean", value)) if "value" in readings else value
 
 
 def recalled(reference: str, candidate: str) -> float:

@@ -39,7 +39,9 @@ _PREFERENCE_METRICS = (
 )
 # Names of test metrics, training curves and stages as trainings record them; translated where a page shows them.
 TEST_METRICS = (
-    *("SRCC", "Kendall", "MAE of the mean", "MAE of the variance", "SRCC, words of the reference"),
+    *("SRCC", "Kendall", "MAE of the mean", "MAE of the variance"),
+    *("SRCC, without clamping", "Kendall, without clamping", "MAE of the mean, without clamping"),
+    "SRCC, words of the reference",
     *("MAE of the mean, the average rating", "MAE of the variance, the average variance"),
     *("SRCC, one rater against the others", "SRCC, the model against the same"),
     *(f"{aspect} {metric}" for aspect in ("alignment", "musicality") for metric in _PREFERENCE_METRICS),

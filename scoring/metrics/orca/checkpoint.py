@@ -30,6 +30,12 @@ from scoring.metrics.orca.heads import HEADS, LEVELS, RatingHead
 
 _HUB_PATTERNS = ("*.json", "*.yaml", "*.pt", "*.safetensors", "*.model", "*.txt", "*.jinja")
 _HEAD_WEIGHTS = {"linear.weight", "linear.bias"}
+# The variance at which each released judge clamps, which is in its authors' code (clamp.py) and in no file of its own.
+RELEASED_CLAMPS = {
+    "orca-gemma-3-4b-it-multinomial": 0.05,
+    "orca-llama-3.2-3b-it-multinomial": 0.05,
+    "orca-olmo-2-1b-multinomial": 0.005,
+}
 
 
 @dataclass(frozen=True)
@@ -141,14 +147,23 @@ def _read_judge_config(folder: Path) -> JudgeConfig:
 
 
 def _released_judge_config(folder: Path) -> JudgeConfig:
-    """The released code's wording, with the fields that its arguments name."""
+    """The released code's wording, with the fields that its arguments name, and the threshold of a released judge, told
+    by its folder's name: the hub's own, or that of a copy."""
     arguments = _read_yaml(folder / "args.yaml") if (folder / "args.yaml").is_file() else {}
     fields = TextFields(
         question=not arguments.get("skip_question"),
         rationale=not arguments.get("skip_rationale"),
         transcript=bool(arguments.get("add_transcript")),
     )
-    return JudgeConfig(encoder="", fields=fields, settings={}, wording="code")
+    return JudgeConfig(
+        encoder="", fields=fields, settings={}, wording="code", clamp_below=_released_clamp(folder)
+    )
+
+
+def _released_clamp(folder: Path) -> float | None:
+    """The hub's cache has models--BUT-FIT--NAME/snapshots/REVISION; a copy is called NAME."""
+    names = {part.rpartition("--")[2] for part in folder.parts}
+    return next((at_most for name, at_most in RELEASED_CLAMPS.items() if name in names), None)
 
 
 def _open_built_in(folder: Path, about: JudgeConfig) -> AnswerEncoder:

@@ -28,7 +28,7 @@ from scoring.metrics.orca.scorer import (
     prepare_answers,
 )
 from scoring.metrics.registry import OptionError, Runtime
-from scoring.training import checkpointing
+from scoring.training import catalogue, checkpointing
 from scoring.training.checkpointing import CheckpointStore
 from scoring.training.contract import RatedAnswer, Split, TrainedModel, TrainingError, TrainingObserver
 from scoring.training.orca.loop import EncodedPart, Settings, SpearmanProgress, TrainingLoop, rank_correlation
@@ -151,10 +151,8 @@ def _initialize_from_judge(
     except SetupError as error:
         raise TrainingError("bad_checkpoint", f"start_from: {error}") from error
     _check_same_settings(judge, options)
-    fields = TextFields(options["question"], options["rationale"], options["transcript"])
-    own = judge.about.is_built_in
-    encoder = judge.encoder if own else _text_encoder_of_judge(judge, folder, options, fields)
-    about = _judge_config(options, fields, encoder)
+    encoder = judge.encoder if judge.about.is_built_in else _text_encoder_of_judge(judge, folder, options)
+    about = replace(_judge_config(options, judge.about.fields, encoder), wording=judge.about.wording)
     head = RatingHead(encoder.width, kind=options["head"], edges=options["edges"]).to(device)
     head.load_state_dict(judge.head.state_dict())
     return InitialJudge(encoder, head, about, fitted=True)
@@ -166,12 +164,14 @@ def _judge_config(options: Mapping[str, Any], fields: TextFields, encoder: Answe
 
 
 def _check_same_settings(judge: Judge, options: Mapping[str, Any]) -> None:
-    """The released judges do not name the model they began with beyond what their adapter says."""
+    """What a judge reads, and how, it goes on reading: what is set otherwise is refused, and what is left at its
+    default is the judge's. The released judges do not name the model they began with beyond what their adapter says."""
     trained_with: dict[str, Any] = {"encoder": judge.about.encoder, "head": judge.head.kind}
+    reads = {**asdict(judge.about.fields), "input": judge.about.wording}
     if judge.about.is_built_in:
-        trained_with |= {
-            name: judge.encoder.settings.get(name) for name in ("question", "rationale", "transcript")
-        }
+        del reads["input"]
+    usual = catalogue.validate_options("orca", {})
+    trained_with |= {name: value for name, value in reads.items() if options[name] != usual[name]}
     if not judge.about.encoder and options["encoder"] in encoder_registry.BUILT_IN_ANSWER_ENCODERS:
         trained_with["encoder"] = "a language model"
     for name, value in trained_with.items():
@@ -202,11 +202,9 @@ def _new_text_encoder(
     )
 
 
-def _text_encoder_of_judge(
-    judge: Judge, folder: Path, options: Mapping[str, Any], fields: TextFields
-) -> AnswerEncoder:
+def _text_encoder_of_judge(judge: Judge, folder: Path, options: Mapping[str, Any]) -> AnswerEncoder:
     """The judge's own, its adapter trained further where it has one and an adapter is wanted; a whole model, or one
-    that an adapter was merged into, is begun with as any other."""
+    that an adapter was merged into, is begun with as any other. It reads the judge's fields in the judge's wording."""
     from peft import PeftModel
 
     from scoring.backbones.encoders.causal_text import CausalText
@@ -215,7 +213,7 @@ def _text_encoder_of_judge(
     model = encoder.model
     if not isinstance(model, PeftModel):
         model = _with_trainable_weights(model, options, base=str(folder / "model" / "lm"))
-    return CausalText(model, encoder.tokenizer, wording=options["input"], fields=fields)
+    return CausalText(model, encoder.tokenizer, wording=judge.about.wording, fields=judge.about.fields)
 
 
 def _with_trainable_weights(model: Any, options: Mapping[str, Any], *, base: str) -> Any:
@@ -353,6 +351,7 @@ def _fit(
     record = {
         "settings": asdict(settings),
         "fields": asdict(start.about.fields),
+        **({} if start.about.is_built_in else {"input": start.about.wording}),
         "precision": "bfloat16 where it is precise enough" if half else "float32",
         "parameters": _parameters(start),
         "answers": {name: len(part.prepared) for name, part in parts.items()},
