@@ -22,18 +22,12 @@ from analytics.statistics.judges.fusion import PARTS, JudgedAnswers
 from analytics.training.dataset import training_data
 from analytics.training.jobs import scorer_that_scored
 from annotation.errors import InvalidInput
+from annotation.importing.formats.orca import SPLITS
 from annotation.importing.records import RowProblem
 from annotation.models import Study
 from scoring.files.source import SHOWN_PROBLEMS, SOURCE_FORMATS, parsed_rows, refusal
-from scoring.training.splits import Shares, assign_parts, normalized_text
+from scoring.training.splits import SPLIT_STRATUM, Shares, assign_parts, normalized_text
 
-# What releases call the parts of a split.
-SPLIT_NAMES = {
-    **{name: name for name in PARTS},
-    **dict.fromkeys(("val", "valid", "validation", "development"), "dev"),
-    **dict.fromkeys(("training",), "train"),
-    **dict.fromkeys(("testing", "eval", "evaluation"), "test"),
-}
 RATINGS_SCALE = (1.0, 5.0)
 VALUE = "value"
 
@@ -222,8 +216,8 @@ def _split(cells: Mapping[str, Any], columns: TableColumns, has_splits: bool) ->
     written = str(cells.get(columns.split) or "").strip().lower()
     if not has_splits:
         return ""
-    if written in SPLIT_NAMES:
-        return SPLIT_NAMES[written]
+    if written in SPLITS:
+        return SPLITS[written]
     return RowProblem("", columns.split, f"is {written!r}", f"Write {', '.join(PARTS)}.")
 
 
@@ -272,8 +266,14 @@ def read_study(study: Study, scorers: Sequence[str], *, question: str, seed: int
     its outputs, where it is not `value` or the first. Raises InvalidInput, TrainingError."""
     judged = training_data(study, "orca", question=question).judged
     by_judge = {name: _scores(study, name) for name in scorers}
-    splits = [str(one.example.strata.get("split", "")).strip().lower() for one in judged]
-    named = all(split in SPLIT_NAMES for split in splits)
+    splits = [str(one.example.strata.get(SPLIT_STRATUM, "")).strip().lower() for one in judged]
+    named = any(split in SPLITS for split in splits)
+    if named and (others := [split for split in splits if split not in SPLITS]):
+        raise InvalidInput(
+            f"{len(others):,} of {len(judged):,} rated answers are in no split by their item's stratum "
+            f"“{SPLIT_STRATUM}” (the first says {others[0]!r}), and the others are. Import all with train, dev or "
+            "test, or none."
+        )
     rows = {}
     # A source's own splits part its questions by their names; splits drawn here part what has the same words, too.
     for one, split in zip(judged, splits, strict=True):
@@ -282,7 +282,7 @@ def read_study(study: Study, scorers: Sequence[str], *, question: str, seed: int
         scores = {name: own[one.candidates[0]] for name, own in by_judge.items() if one.candidates[0] in own}
         rows[one.example.key] = (
             f"item {one.item}" if named else one.example.group,
-            SPLIT_NAMES[split] if named else "",
+            SPLITS[split] if named else "",
             human,
             scores,
         )

@@ -26,8 +26,6 @@ from scoring.training.contract import (
 
 GROUPS, SYSTEMS, RELEASED = "groups", "systems", "released"
 SPLITS = (GROUPS, SYSTEMS, RELEASED)
-# The stratum of an item in which an import keeps the split that its source names.
-SPLIT_STRATUM = "split"
 # Held-out raters tell how a model does for people it has not met. Of fewer people every one is needed.
 _FEWEST_RATERS = 5
 # ORCA's 8:1:1 leaves nothing to test on where there are few groups.
@@ -202,15 +200,16 @@ def _as_released(data: TrainingData) -> Split[TrainingExample]:
     by_part: dict[str, list[TrainingExample]] = {part: [] for part in splits.PARTS}
     unknown = []
     for one in data.judged:
-        by_part.get(one.example.strata.get(SPLIT_STRATUM, ""), unknown).append(one)
+        by_part.get(one.example.strata.get(splits.SPLIT_STRATUM, ""), unknown).append(one)
     if unknown or not all(by_part.values()):
         counts = ", ".join(f"{len(own):,} in {part}" for part, own in by_part.items())
-        first = unknown[0].example.strata.get(SPLIT_STRATUM, "") if unknown else ""
+        first = unknown[0].example.strata.get(splits.SPLIT_STRATUM, "") if unknown else ""
         named = f" The first of the others says {first!r}." if first else ""
         raise TrainingError(
             "no_split",
             f"Of {len(data.judged):,} judged units, {counts}, and {len(unknown):,} in none by their item's stratum "
-            f"“{SPLIT_STRATUM}”.{named} Import the source with its splits, or hold out groups or systems instead.",
+            f"“{splits.SPLIT_STRATUM}”.{named} Import the source with its splits, or hold out groups or systems "
+            "instead.",
         )
     return Split(by_part["train"], by_part["dev"], by_part["test"])
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
-from analytics.training.dataset import GROUPS, SYSTEMS, training_data
+from analytics.training.dataset import SYSTEMS, training_data
 from analytics.training.evaluation import open_trained_model
 from analytics.training.examples import TrainingExample
 from scoring import learned
@@ -118,7 +118,7 @@ def _learned_from(start: LearnedModel) -> set[str]:
         )
     except TrainingError:
         return set()
-    out = set(start.record["held_out"]["items"]) if start.plan["split"] == GROUPS else set()
+    out = set(start.record["held_out"]["items"]) if start.plan["split"] != SYSTEMS else set()
     judged = [one for one in (*data.judged, *data.pseudo) if one.item not in out]
     return {link for one in judged for link in _about(one)}
 

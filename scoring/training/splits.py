@@ -16,6 +16,8 @@ from typing import Protocol, TypeVar
 from scoring.training.contract import ComparedPair, RatedAnswer, RatedClip, Split, TrainingError
 
 PARTS = ("train", "dev", "test")
+# The stratum of an item in which an import keeps the split that its source names. Splits drawn here are not by it.
+SPLIT_STRATUM = "split"
 # A stratum with fewer groups has no tenth of its own, and joins what it is a part of.
 _FEWEST_GROUPS = 10
 
@@ -142,7 +144,7 @@ def _strata_of_groups(rows: Iterable[Grouped]) -> dict[str, tuple[str, ...]]:
     """Where the rows of one group differ, the most frequent values stand for it."""
     seen: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
     for row in rows:
-        seen[row.group][tuple(row.strata.values())] += 1
+        seen[row.group][tuple(value for key, value in row.strata.items() if key != SPLIT_STRATUM)] += 1
     return {group: min(count, key=lambda one: (-count[one], one)) for group, count in seen.items()}
 
 

@@ -14,7 +14,8 @@ become judgments of exchangeable, unnamed raters, never of "rater 1".
 The released split of an item (train, dev or test) is its file's name, or `split` of the entry. The two levels by which
 those splits are stratified (ORCA §5.3), modality and category, are `modality` and `category` of the entry; the release
 itself has neither, so they are read from the questions of MMAU and MMAR where their files lie in the same folder: lists
-of objects with `id`, `task` or `modality`, and `sub-category` or `category`. All three become strata of the item.
+or lines of objects with `id`, `task` or `modality`, and `sub-category` or `category`. All three become strata of the
+item.
 """
 
 from __future__ import annotations
@@ -48,8 +49,13 @@ TEXTS = {
     "rationale": "rationale",
     "transcription": "transcript",
 }
-# Files of a split, and what each is called here.
-SPLITS = {"train": "train", "dev": "dev", "val": "dev", "validation": "dev", "test": "test"}
+# What releases call a split, and what it is called here.
+SPLITS = {
+    **{name: name for name in ("train", "dev", "test")},
+    **dict.fromkeys(("val", "valid", "validation", "development"), "dev"),
+    "training": "train",
+    **dict.fromkeys(("testing", "eval", "evaluation"), "test"),
+}
 # By stratum the names that MMAU (task, sub-category) and MMAR (modality, sub-category) have for it, finest first.
 STRATA = {"modality": ("modality", "task"), "category": ("sub-category", "category")}
 REQUIRED = ("question", "reference", "candidate", "ratings")
@@ -96,18 +102,27 @@ def read(
 
 def is_question_list(path: Path) -> bool:
     """Whether a file is a benchmark's list of questions, and not one of answers."""
-    if path.suffix.lower() != ".json" or json_files.first_character(path) != "[":
-        return False
-    first = next(json_files.stream_entries(path, opens="["), None)
-    values = first[1] if isinstance(first, tuple) else None
-    return isinstance(values, dict) and {"id", "question"} <= values.keys() and "ratings" not in values
+    first = next(_questions(path), None)
+    return first is not None and {"id", "question"} <= first.keys() and "ratings" not in first
 
 
 def question_strata(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """By a question's id its modality and category; none of what is damaged, which has no ratings to lose."""
-    for entry in json_files.stream_entries(path, opens="["):
-        if not isinstance(entry, RowProblem) and isinstance(entry[1], dict) and entry[1].get("id"):
-            yield str(entry[1]["id"]), _strata(entry[1])
+    for values in _questions(path):
+        if values.get("id"):
+            yield str(values["id"]), _strata(values)
+
+
+def _questions(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a list or of lines; none of a file of another kind."""
+    entries: Iterator[tuple[str, Any] | RowProblem] = iter(())
+    if path.suffix.lower() == ".jsonl":
+        entries = json_files.json_lines(path)
+    elif path.suffix.lower() == ".json" and json_files.first_character(path) == "[":
+        entries = json_files.stream_entries(path, opens="[")
+    for entry in entries:
+        if not isinstance(entry, RowProblem) and isinstance(entry[1], dict):
+            yield entry[1]
 
 
 def _strata(values: Mapping[str, Any], *, split: str | None = None) -> dict[str, str]:

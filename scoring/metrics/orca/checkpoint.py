@@ -162,8 +162,9 @@ def _released_judge_config(folder: Path) -> JudgeConfig:
 
 def _released_clamp(folder: Path) -> float | None:
     """The hub's cache has models--BUT-FIT--NAME/snapshots/REVISION; a copy is called NAME."""
-    names = {part.rpartition("--")[2] for part in folder.parts}
-    return next((at_most for name, at_most in RELEASED_CLAMPS.items() if name in names), None)
+    cached = folder.parent.name == "snapshots"
+    name = folder.parents[1].name.rpartition("--")[2] if cached else folder.name
+    return RELEASED_CLAMPS.get(name)
 
 
 def _open_built_in(folder: Path, about: JudgeConfig) -> AnswerEncoder:

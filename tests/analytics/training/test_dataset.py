@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
 import pytest
 
-from analytics.training.dataset import SYSTEMS, TrainingData, split_examples, systems_held_out, training_data
+from analytics.training.dataset import (
+    RELEASED,
+    SYSTEMS,
+    TrainingData,
+    n_splits,
+    split_examples,
+    systems_held_out,
+    training_data,
+)
 from analytics.training.examples import TrainingExample, kinds_kept_together
 from annotation.models import Study
 from annotation.studies.protocols import add_protocol_version
-from scoring.training.contract import RatedAnswer
+from scoring.training.contract import RatedAnswer, TrainingError
 from tests import factories
 from tests.analytics.votes import votes
 from tests.annotation.rating.rules import protocols
@@ -38,6 +49,47 @@ def test_nothing_a_scorer_said_of_held_out_systems_or_of_what_is_chosen_by_is_le
     assert dev
     assert {(answer.group, answer.system) for answer in split.pseudo} == wanted
     assert split.counts["first"] == len(wanted)
+
+
+def released(**splits: str) -> TrainingData:
+    """By item its split."""
+    found = [judged(number, "a", by="R-1") for number in range(len(splits))]
+    return TrainingData(
+        "orca",
+        [
+            dataclasses.replace(one, example=dataclasses.replace(one.example, strata={"split": split}))
+            for one, split in zip(found, splits.values(), strict=True)
+        ],
+        [judged(number, "b", by="scorer") for number in range(len(splits))],
+    )
+
+
+def test_items_go_where_their_source_put_them_and_pseudo_labels_keep_out_of_dev_and_test():
+    found = released(one="train", two="test", three="train", four="dev")
+    plan = {**_PLAN, "split": RELEASED, "repeats": 5}
+    split = split_examples(found, plan, seed=3)
+    assert [answer.group for answer in split.training.train] == ["item 0", "item 2"]
+    assert [answer.group for answer in split.training.dev] == ["item 3"]
+    assert [one.example.group for one in split.test] == ["item 1"]
+    assert [answer.group for answer in split.pseudo] == ["item 0", "item 2"]
+    assert n_splits(found, plan) == 1
+
+
+@pytest.mark.parametrize(
+    ("splits", "message"),
+    [
+        (
+            {"one": "train", "two": "fold 3", "three": "test"},
+            "Of 3 judged units, 1 in train, 0 in dev, 1 in test, and 1 in none by their item's stratum “split”. The "
+            "first of the others says 'fold 3'.",
+        ),
+        ({"one": "train", "two": "test"}, "1 in train, 0 in dev, 1 in test, and 0 in none"),
+    ],
+)
+def test_an_item_without_a_split_or_an_empty_part_is_refused_with_the_counts(splits, message):
+    with pytest.raises(TrainingError, match=re.escape(message)) as refused:
+        split_examples(released(**splits), {**_PLAN, "split": RELEASED}, seed=0)
+    assert refused.value.code == "no_split"
 
 
 def asked(study: Study, number: int, question: str, reference: str = "") -> None:

@@ -10,7 +10,7 @@ from analytics.training.dataset import TrainingSplit
 from analytics.training.evaluation import held_out_figures
 from analytics.training.examples import TrainingExample
 from scoring.metrics.contract import Reading, Sound
-from scoring.training.contract import ComparedPair, MusicVotes, PairVote, Prompt, Split
+from scoring.training.contract import ComparedPair, MusicVotes, PairVote, Prompt, RatedAnswer, Split
 
 
 def pair(number: int, votes: list[float]) -> TrainingExample:
@@ -36,3 +36,25 @@ def test_a_model_of_pairs_is_compared_with_the_others_as_one_rater_is():
         "alignment accuracy, the model against the same": pytest.approx(1.0),
     }
     assert found["figures"]["alignment accuracy"] == pytest.approx(5 / 7)
+
+
+def answer(number: int, *ratings: float) -> TrainingExample:
+    example = RatedAnswer(str(number), str(number), "one", "a bell", ratings=ratings)
+    return TrainingExample(example, number, (number,), {"": ("",) * len(ratings)}, ())
+
+
+def test_a_judge_of_answers_is_compared_with_and_without_clamping():
+    """Of ratings 1, 3, 5, 5 clamped means have the order of people's but for a tie; the last two unclamped have not."""
+    rated = [answer(0, 1.0), answer(1, 3.0), answer(2, 5.0), answer(3, 5.0)]
+    predicted = {0: (0.0, 0.1), 1: (0.5, 0.5), 2: (1.0, 0.9), 3: (1.0, 0.95)}
+    readings = {
+        number: {"value": Reading(clamped, None, {"mean": mean}), "variance": Reading(0.01)}
+        for number, (clamped, mean) in predicted.items()
+    }
+    split = TrainingSplit(Split([one.example for one in rated], [], []), [], rated, frozenset(), {})
+    figures = held_out_figures("orca", split, readings)["figures"]
+    assert figures["Kendall"] == pytest.approx(1)
+    assert figures["Kendall, without clamping"] == pytest.approx(5 / (5 * 6) ** 0.5)
+    assert figures["SRCC, without clamping"] < figures["SRCC"] == pytest.approx(1)
+    assert figures["MAE of the mean"] == pytest.approx(0)
+    assert figures["MAE of the mean, without clamping"] == pytest.approx((0.1 + 0.1 + 0.05) / 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -51,6 +52,12 @@ def test_each_stratum_is_split_eight_to_one_to_one():
     count = Counter((stratum[group], name) for group, name in part.items())
     for one in set(stratum.values()):
         assert [count[one, name] for name in splits.PARTS] == pytest.approx([80, 10, 10], abs=1)
+
+
+def test_the_split_that_a_source_names_is_no_stratum_of_one_drawn_here():
+    rows = answers(60)
+    named = [dataclasses.replace(row, strata={**row.strata, "split": row.group[-1]}) for row in rows]
+    assert parts(named, seed=3) == parts(rows, seed=3)
 
 
 def test_the_same_seed_gives_the_same_split_in_any_order_and_another_seed_another():

@@ -160,8 +160,9 @@ README = "---\nconfigs:\n- {config_name: a, data_files: rows.csv}\n---\n"
     [
         ({"README.md": README, "rows.csv": "a,b\n1,2\n"}, "huggingface"),
         ({"train.json": ORCA, "test.json": ORCA}, "orca"),
+        ({"a.json": '[{"id": "x", "question": "Q"}]', "test.json": ORCA}, "orca"),
     ],
-    ids=["a described data set", "a folder of releases"],
+    ids=["a described data set", "a folder of releases", "a release and the questions of its benchmark"],
 )
 def test_a_folder_is_known_by_all_of_its_files(tmp_path, files, format):
     for name, text in files.items():

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from tests.annotation.importing.formats import reading
-from tests.annotation.importing.formats.reading import problems, tasks
+from tests.annotation.importing.formats.reading import notes, problems, tasks
 
 read = partial(reading.read, "orca", protocol="orca")
 
@@ -161,3 +161,52 @@ def test_what_later_releases_say_of_a_question_is_left_out_with_a_note(lines):
 )
 def test_a_bad_line_is_reported_by_number(lines, changes, field):
     assert problems(read(lines(line(), line(**changes)))) == [("ratings.jsonl #2", field)]
+
+
+def strata(entries):
+    return {record.external_id: dict(record.item.strata) for record in tasks(entries)}
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "split"),
+    [
+        ("train.json", {}, {"split": "train"}),
+        ("val.json", {}, {"split": "dev"}),
+        ("ratings.json", {}, {}),
+        ("train.json", {"split": "Test"}, {"split": "test"}),
+        pytest.param("train.json", {"split": "fold 3"}, {"split": "fold 3"}, id="a split of its own"),
+    ],
+)
+def test_the_split_of_an_item_is_its_own_or_its_files(orca_file, name, entry, split):
+    assert strata(read(orca_file({"x_M1_0": entry}, name))) == {"x_M1_0": split}
+
+
+MMAU = {
+    "id": "x",
+    "question": "Q",
+    "task": "music",
+    "category": "Reasoning",
+    "sub-category": "Genre",
+    "split": "test-mini",
+}
+MMAR = {"id": "y", "question": "Q", "modality": "mix-sound-speech", "category": "Signal Layer"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mmau.json", json.dumps([MMAU, MMAR, 7])),
+        ("mmau.jsonl", f"{json.dumps(MMAU)}\n{json.dumps(MMAR)}\n[broken"),
+    ],
+)
+def test_modality_and_category_come_from_the_benchmarks_own_questions(orca_file, tmp_path, name, text):
+    orca_file({"x_M1_0": {}, "y_M1_0": {"modality": "sound"}, "z_M1_0": {}}, "test.json")
+    (tmp_path / name).write_text(text)
+    entries = read(tmp_path)
+    assert strata(entries) == {
+        "x_M1_0": {"modality": "music", "category": "Genre", "split": "test"},
+        "y_M1_0": {"modality": "sound", "category": "Signal Layer", "split": "test"},
+        "z_M1_0": {"split": "test"},
+    }
+    assert notes(entries) == ["Modality and category of 2 of 3 questions come from their benchmarks' files."]
+    assert problems(entries) == []

@@ -149,6 +149,17 @@ def test_sure_values_near_an_end_are_clamped_up_to_the_variance_asked_for(releas
         opened(released, clamp_below=-1)
 
 
+def test_a_released_judge_is_known_by_its_name_and_clamps_as_its_authors_do(judge: Path) -> None:
+    cached = judge.parent / "models--BUT-FIT--orca-gemma-3-4b-it-multinomial" / "snapshots" / "26a4971"
+    copy = judge.parent / "orca-olmo-2-1b-multinomial"
+    own_below = judge.parent / "orca-llama-3.2-3b-it-multinomial" / "mine"
+    for folder, variance in ((cached, 0.05), (copy, 0.005), (own_below, None)):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        judge = judge.rename(folder)
+        assert opened(folder).identity["clamp_below"] == variance
+        assert opened(folder, clamp_below=0).identity["clamp_below"] is None
+
+
 def test_its_identity_names_all_that_changes_a_score(released: Path, judge: Path) -> None:
     identity = opened(released).identity
     assert opened(judge).identity == identity

@@ -205,6 +205,29 @@ def test_an_adapter_on_a_language_model_is_trained_kept_and_trained_on(tmp_path:
         assert (second.folder / "model" / "lm" / "adapter_config.json").is_file() == (tuning == "lora")
 
 
+def test_a_judge_that_is_begun_with_goes_on_reading_what_it_read_in_its_own_wording(tmp_path: Path) -> None:
+    base, given = tiny_llama(tmp_path / "llama"), votes(24)
+    reads = {"input": "code", "transcript": True}
+    first = trained(tmp_path / "a", given, encoder=str(base), **reads, **LANGUAGE)
+    further = {
+        **LANGUAGE,
+        "steps": 1,
+        "learning_rate": 1e-7,
+        "start_from": str(first.folder),
+        "encoder": str(base),
+    }
+    second = trained(tmp_path / "b", given, **further)
+    assert (second.record["input"], second.record["fields"]["transcript"]) == ("code", True)
+    assert means(second.folder, given.test) == pytest.approx(means(first.folder, given.test), abs=1e-4)
+    with pytest.raises(
+        TrainingError, match="was trained with rationale=True, and this training has rationale=False"
+    ):
+        trained(tmp_path / "c", given, rationale=False, **further)
+    paper = trained(tmp_path / "d", given, encoder=str(base), **LANGUAGE)
+    with pytest.raises(TrainingError, match="was trained with input=paper, and this training has input=code"):
+        trained(tmp_path / "e", given, input="code", **{**further, "start_from": str(paper.folder)})
+
+
 def test_a_language_model_is_trained_whole(tmp_path: Path) -> None:
     base, given = tiny_gemma3(tmp_path / "gemma3"), votes(24)
     done = trained(tmp_path, given, encoder=str(base), tuning="full", input="code", **LANGUAGE)
