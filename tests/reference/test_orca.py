@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import Count
 from django.test import TestCase
 
 from analytics.data.review import COMMENT
@@ -73,6 +74,10 @@ class TestPublishedRatings(TestCase):
 
     def test_a_training_set_in_orcas_layout_is_the_source_again(self) -> None:
         orca_layout.assert_source_again(self.orca, FOLDER, self.folder / "set")
+
+    def test_items_keep_the_released_split(self):
+        found = self.orca.tasks.values_list("item_version__item__strata__split").annotate(n=Count("pk"))
+        assert dict(found) == {"train": 1923, "dev": 269, "test": 267}
 
     def test_alpha_of_the_published_ratings(self):
         for level, alpha in (("ordinal", 0.8204), ("interval", 0.8357), ("nominal", 0.5339)):
