@@ -2,12 +2,16 @@
 
 A staged text is parsed as `json`, and only what is text in it becomes `jsonb`: names of columns within may hold what no
 `jsonb` does. Where a study's tasks or items are looked up by name, a scalar or lateral subquery makes it one look-up of
-an index for each: their tables may be millions of rows, of which the planner has not heard yet.
+an index for each: their tables may be millions of rows, of which the planner has not heard yet. `OWN` hides from it
+which study that is: of one that its statistics have not seen it expects no rows, and would as soon read all of them by
+an index of the study alone.
 """
 
 from __future__ import annotations
 
 from annotation.importing.records import COMPLETE, PARTIAL, TEXT_FIELDS
+
+OWN = "(SELECT %(study)s::bigint)"
 
 # Of a staged task `s`: its item's texts, and by `a` and `r` what became of the item's two sounds.
 ITEM_TEXTS = "(s.item::json -> 0)::jsonb"
@@ -40,7 +44,7 @@ SELECT ordinal, "row", CASE WHEN other_candidates THEN task_name END, item_name 
             JOIN annotation_candidate c ON c.id = k.candidate_id
             JOIN annotation_system y ON y.id = c.system_id AND y.role = 'judged'
             LEFT JOIN annotation_clip p ON p.id = c.clip_id
-            WHERE t.study_id = %(study)s AND t.external_id = s.task_name
+            WHERE t.study_id = {OWN} AND t.external_id = s.task_name
         ) <> (
             SELECT jsonb_agg(jsonb_build_array(e.value ->> 0, e.value ->> 1, d.sha256) ORDER BY e.slot)
             FROM json_array_elements(s.candidates::json) WITH ORDINALITY AS e (value, slot)
@@ -52,7 +56,7 @@ SELECT ordinal, "row", CASE WHEN other_candidates THEN task_name END, item_name 
     FROM annotation_stagedtask s {ITEM_SOUNDS}
     LEFT JOIN LATERAL (
         SELECT v.content_sha256 FROM annotation_item i JOIN annotation_itemversion v ON v.item_id = i.id
-        WHERE i.study_id = %(study)s AND i.external_id = s.item_name AND v.number = 1 LIMIT 1
+        WHERE i.study_id = {OWN} AND i.external_id = s.item_name AND v.number = 1 LIMIT 1
     ) v ON true
     WHERE s.job = %(job)s
 ) AS compared
@@ -62,10 +66,10 @@ WHERE other_candidates OR other_content ORDER BY ordinal
 # ── New tasks, a page at a time ────────────────────────────────────────────────
 
 # The tasks of a page that the study has not.
-NEW_NAMES = """
+NEW_NAMES = f"""
 SELECT s.ordinal, s.task_name FROM annotation_stagedtask s
 WHERE s.job = %(job)s AND s.ordinal > %(after)s AND s.ordinal <= %(to)s AND (
-    SELECT t.id FROM annotation_task t WHERE t.study_id = %(study)s AND t.external_id = s.task_name) IS NULL
+    SELECT t.id FROM annotation_task t WHERE t.study_id = {OWN} AND t.external_id = s.task_name) IS NULL
 ORDER BY s.ordinal
 """
 FORGET_PAGE = "DROP TABLE IF EXISTS import_tasks, import_items, import_slots, import_candidates"
@@ -80,13 +84,13 @@ SELECT nextval((SELECT pg_get_serial_sequence('annotation_task', 'id')::regclass
 ) AS page
 """
 # The items that new tasks are added to, with their versions as they are and stay until the import is done.
-LOCK_ITEMS = """
+LOCK_ITEMS = f"""
 SELECT id FROM annotation_item WHERE id = ANY(ARRAY(
-    SELECT (SELECT i.id FROM annotation_item i WHERE i.study_id = %(study)s AND i.external_id = n.item_name)
+    SELECT (SELECT i.id FROM annotation_item i WHERE i.study_id = {OWN} AND i.external_id = n.item_name)
     FROM import_tasks n GROUP BY n.item_name)) ORDER BY id FOR NO KEY UPDATE
 """
 # New tasks are about the item as it is now, corrected or not. Of rows about one item the first is what it is made of.
-PAGE_ITEMS = """
+PAGE_ITEMS = f"""
 CREATE TEMP TABLE import_items ON COMMIT DROP AS
 SELECT named.*, i.id IS NULL AS is_new, coalesce(i.state, 'active') AS state,
     coalesce(i.id, nextval((SELECT pg_get_serial_sequence('annotation_item', 'id')::regclass))) AS id,
@@ -95,7 +99,7 @@ SELECT named.*, i.id IS NULL AS is_new, coalesce(i.state, 'active') AS state,
 FROM (SELECT item_name, min(ordinal) AS first FROM import_tasks GROUP BY item_name ORDER BY first) AS named
 LEFT JOIN LATERAL (
     SELECT i.id, i.state, i.current_version_id FROM annotation_item i
-    WHERE i.study_id = %(study)s AND i.external_id = named.item_name LIMIT 1
+    WHERE i.study_id = {OWN} AND i.external_id = named.item_name LIMIT 1
 ) i ON true
 """
 ITEMS = """
@@ -187,34 +191,36 @@ FROM import_tasks n JOIN import_items i USING (item_name)
 FORGET_JUDGMENTS = "DROP TABLE IF EXISTS import_judgments, import_new_judgments"
 PAGE_JUDGMENTS = f"""
 CREATE TEMP TABLE import_judgments ON COMMIT DROP AS
-SELECT row_number() OVER (ORDER BY ordinal, place) AS number, task_name, stated, rater,
+SELECT row_number() OVER (ORDER BY ordinal, place) AS number, task_id, task_name, stated, rater,
     CASE WHEN rater <> '' THEN '' WHEN key NOT IN ('{PARTIAL}', '{COMPLETE}') THEN key
          ELSE '{COMPLETE}' || row_number() OVER (PARTITION BY ordinal, rater ORDER BY place) - 1 END AS name
 FROM (
-    SELECT s.ordinal, e.place, s.task_name, e.value AS stated, e.value ->> 0 AS key, e.value ->> 2 AS rater
-    FROM annotation_stagedtask s
+    SELECT s.ordinal, e.place, s.task_id, s.task_name, e.value AS stated, e.value ->> 0 AS key, e.value ->> 2 AS rater
+    FROM (
+        SELECT s.ordinal, s.task_name, s.judgments, (
+            SELECT t.id FROM annotation_task t WHERE t.study_id = {OWN} AND t.external_id = s.task_name) AS task_id
+        FROM annotation_stagedtask s
+        WHERE s.job = %(job)s AND s.ordinal > %(after)s AND s.ordinal <= %(to)s AND s.n_judgments > 0 OFFSET 0
+    ) AS s
     CROSS JOIN LATERAL json_array_elements(('[' || s.judgments || ']')::json) WITH ORDINALITY AS e (value, place)
-    WHERE s.job = %(job)s AND s.ordinal > %(after)s AND s.ordinal <= %(to)s AND s.n_judgments > 0
 ) AS listed
 """
 JUDGES = "SELECT DISTINCT rater FROM import_judgments WHERE rater <> ''"
 STATED = "SELECT number, task_name, rater, name, stated::text FROM import_judgments ORDER BY number"
-# Those that the study has not, with what Python gives them: the rows of their tasks and raters, ids and hashes. (Tasks
-# looked up here by name, one by one, would each have all of a study read that the planner has not heard of.)
+# Those that the study has not, with what Python gives them: the rows of their raters, ids and hashes.
 NEW_JUDGMENTS = """
 CREATE TEMP TABLE import_new_judgments ON COMMIT DROP AS
 SELECT nextval((SELECT pg_get_serial_sequence('annotation_judgment', 'id')::regclass)) AS id, added.* FROM (
-    SELECT n.task_id, n.rater_id, n.client_id, n.sha256, j.stated,
+    SELECT j.task_id, n.rater_id, n.client_id, n.sha256, j.stated,
         CASE json_typeof(j.stated -> 6) WHEN 'array'
             THEN ARRAY(SELECT place::int2 FROM json_array_elements_text(j.stated -> 6) AS place) END AS presentation
     FROM import_judgments j
     JOIN unnest(
-        %(numbers)s::bigint[], %(task_ids)s::bigint[], %(rater_ids)s::bigint[], %(client_ids)s::uuid[],
-        %(hashes)s::bytea[]
-    ) AS n (number, task_id, rater_id, client_id, sha256) ON n.number = j.number
+        %(numbers)s::bigint[], %(rater_ids)s::bigint[], %(client_ids)s::uuid[], %(hashes)s::bytea[]
+    ) AS n (number, rater_id, client_id, sha256) ON n.number = j.number
     WHERE (
         SELECT o.id FROM annotation_judgment o
-        WHERE o.task_id = n.task_id AND o.client_id = n.client_id AND o.origin = %(imported)s) IS NULL
+        WHERE o.task_id = j.task_id AND o.client_id = n.client_id AND o.origin = %(imported)s) IS NULL
     ORDER BY j.number
 ) AS added
 """

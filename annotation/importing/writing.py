@@ -185,14 +185,10 @@ class StudyWriter:
         # Whoever wished to be taken out is not brought back by a source that still has them.
         withdrawn = {name for name, rater in raters.items() if rater.state == Rater.State.WITHDRAWN}
         stated = [row for row in self._execute(staged_sql.STATED) if row[2] not in withdrawn]
-        tasks = Task.objects.filter(study=self.study).only("external_id")
-        names = sorted({task for _, task, *_ in stated})
-        task_ids = {task.external_id: task.pk for task in rows_in_batches(tasks, "external_id", names)}
         imported = Judgment.Origin.IMPORTED.value
         self._execute(
             staged_sql.NEW_JUDGMENTS,
             numbers=[number for number, *_ in stated],
-            task_ids=[task_ids[task] for _, task, *_ in stated],
             rater_ids=[raters[rater].pk if rater else None for _, _, rater, _, _ in stated],
             client_ids=[
                 _client_id(task, raters[rater].pseudonym if rater else name)
@@ -362,17 +358,17 @@ def _client_id(task_name: str, name: str) -> uuid.UUID:
 WRITE_PAGE = 5000
 # Items before tasks, tasks before raters, each in the order of their ids, the study last: whatever else locks several
 # of them does so too. What new tasks and judgments are added to is locked before anything is written.
-_LOCK_SQL = """
+_LOCK_SQL = f"""
 SELECT count(*) FROM (
     SELECT i.id FROM annotation_item i
-    WHERE i.study_id = %(study)s AND i.external_id IN (
+    WHERE i.study_id = {staged_sql.OWN} AND i.external_id IN (
         SELECT s.item_name FROM annotation_stagedtask s WHERE s.job = %(job)s AND NOT EXISTS (
-            SELECT FROM annotation_task t WHERE t.study_id = %(study)s AND t.external_id = s.task_name))
+            SELECT FROM annotation_task t WHERE t.study_id = {staged_sql.OWN} AND t.external_id = s.task_name))
     ORDER BY i.id FOR NO KEY UPDATE OF i
 ) AS items;
 SELECT count(*) FROM (
     SELECT t.id FROM annotation_task t
-    WHERE t.study_id = %(study)s AND t.external_id IN (
+    WHERE t.study_id = {staged_sql.OWN} AND t.external_id IN (
         SELECT s.task_name FROM annotation_stagedtask s WHERE s.job = %(job)s AND s.judgments IS NOT NULL)
     ORDER BY t.id FOR NO KEY UPDATE OF t
 ) AS tasks

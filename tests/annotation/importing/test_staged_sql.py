@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection
@@ -238,6 +239,39 @@ def test_a_row_that_is_referred_to_and_gone_ends_the_writing(study_with_job):
     writer.lock_keys({"annotation_study": "SELECT %(study)s::bigint"})
     with pytest.raises(IntegrityError, match="annotation_clip"):
         writer.lock_keys({"annotation_clip": "SELECT 0::bigint"})
+
+
+def steps_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from steps_of(part)
+
+
+def test_names_are_looked_up_by_their_index_in_a_study_that_the_planner_has_not_heard_of(tmp_path):
+    said = {"rater_id": "ann", "question": "correctness", "value": 4}
+    source = write(tmp_path / "1.csv", *({"item_id": f"i{n}", "answer": "Yes", **said} for n in range(300)))
+    bring(factories.StudyFactory(), source)  # which tells the planner that all there is is of this study
+    looked_up = []
+
+    def explain(execute, statement, params, many, context):
+        if (
+            isinstance(statement, str)
+            and "external_id = " in statement
+            and not statement.startswith("EXPLAIN")
+        ):
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}", params)
+                looked_up.append(list(steps_of(cursor.fetchone()[0][0]["Plan"])))
+        return execute(statement, params, many, context)
+
+    study = factories.StudyFactory()
+    with connection.execute_wrapper(explain):
+        bring(study, source)
+        bring(study, source)
+    assert len(looked_up) > 8
+    for step in (step for steps in looked_up for step in steps):
+        # A row is found by its name, not by reading every row of a study to see which has it.
+        assert "external_id" not in step.get("Filter", "") + step.get("Join Filter", ""), step
 
 
 @pytest.fixture
