@@ -1,7 +1,8 @@
 /**
- * Outbox: votes on their way to the server. A vote is stored here before it is sent, and removed only when the server has
- * acknowledged it, or when its rater has read why it was refused. Votes are sent one after the other, oldest first, by one
- * tab at a time, and only under the account that gave them. An entry:
+ * Outbox: votes on their way to the server. A vote is stored here while it is sent for the first time (until both are done,
+ * its draft is in the browser too), and removed only when the server has acknowledged it, or when its rater has read why it
+ * was refused. Votes are sent one after the other, by one tab at a time, and only under the account that gave them: the
+ * oldest first, but for one added where nothing waited when this tab last looked. An entry:
  *   {id, account, study, assignmentId, kind: "judgment" | "revision" | "review", body, createdAt, tries, lastError,
  *    refusal}
  * `id` is the vote's client_id, its idempotency key: sent twice, it is one vote. A review, an expert's blind judgment, has
@@ -16,8 +17,12 @@ const ENTRIES = "outbox";
  */
 export function createOutbox({ store, account, send, withLock, now = Date.now }) {
   const removed = new Set();
+  let isEmpty = false; // nothing waited when this tab last looked
+  let fresh = null; // the one vote added since: known without another look
+  let written = Promise.resolve(); // everything added so far
 
   async function entries() {
+    await written;
     const all = await store.all();
     return all.filter(({ id }) => !removed.has(id)).sort((one, other) => one.createdAt - other.createdAt);
   }
@@ -34,15 +39,54 @@ export function createOutbox({ store, account, send, withLock, now = Date.now })
     return store.remove(id);
   }
 
+  /** The same vote with other answers takes its own place. */
+  async function write(entry) {
+    const all = await store.all();
+    const previous = all.find(({ id }) => id === entry.id);
+    const last = Math.max(0, ...all.map(({ createdAt }) => createdAt));
+    const createdAt = previous?.createdAt ?? Math.max(now(), last + 1); // a clock set back does not change the order
+    await store.put({ ...entry, createdAt });
+  }
+
+  /** The one vote added since this tab saw that nothing waits, which need not be looked for; once. */
+  function takeFresh() {
+    const entry = fresh;
+    fresh = null;
+    return entry;
+  }
+
+  async function oldest() {
+    const entry = (await pending()).find(({ refusal }) => !refusal) ?? null;
+    isEmpty = entry === null;
+    return entry;
+  }
+
+  async function attempt(entry) {
+    const outcome = verified(entry, await send(entry));
+    if (outcome.kind === "ok") removed.add(entry.id);
+    return { entry, outcome };
+  }
+
+  /** Store what became of an entry; resolves with its argument. */
+  async function note(attempted) {
+    const { entry, outcome } = await attempted;
+    await written;
+    if (outcome.kind === "ok") await store.remove(entry.id);
+    else if (outcome.kind === "refused") await store.update(entry.id, { refusal: outcome });
+    else await store.update(entry.id, { tries: entry.tries + 1, lastError: outcome });
+    return attempted;
+  }
+
   return {
-    /** Resolves when the entry is stored. The same vote with other answers takes its own place. */
-    async add(entry) {
+    /** Resolves when the entry is stored; it can be sent meanwhile. */
+    add(entry) {
       removed.delete(entry.id); // it was refused, and is corrected now
-      const all = await store.all();
-      const previous = all.find(({ id }) => id === entry.id);
-      const last = Math.max(0, ...all.map(({ createdAt }) => createdAt));
-      const createdAt = previous?.createdAt ?? Math.max(now(), last + 1); // a clock set back does not change the order
-      await store.put({ tries: 0, lastError: null, refusal: null, ...entry, account, createdAt });
+      const added = { tries: 0, lastError: null, refusal: null, ...entry, account };
+      fresh = isEmpty ? added : null;
+      isEmpty = false;
+      const writing = write(added);
+      written = Promise.allSettled([written, writing]);
+      return writing;
     },
 
     /** This account's entries, oldest first. */
@@ -51,21 +95,26 @@ export function createOutbox({ store, account, send, withLock, now = Date.now })
     /** How many entries wait for another account to sign in on this browser. */
     pendingOfOthers: async () => (await entries()).filter((entry) => entry.account !== account).length,
 
-    /** Try to send the oldest. Resolves with {entry, outcome}; null when nothing is left to send. */
-    sendNext: () =>
-      withLock(async () => {
-        const entry = (await pending()).find(({ refusal }) => !refusal);
-        if (!entry) return null;
-        const outcome = verified(entry, await send(entry));
-        if (outcome.kind === "ok") await remove(entry.id);
-        else if (outcome.kind === "refused") await store.update(entry.id, { refusal: outcome });
-        else await store.update(entry.id, { tries: entry.tries + 1, lastError: outcome });
-        return { entry, outcome };
-      }),
+    /**
+     * Try to send the next: resolves with {entry, outcome}, or null when nothing is left to send. What is in the store by
+     * then says so too, but for the entry of a vote just added, which has arrived: that is removed in a moment.
+     */
+    async sendNext() {
+      const known = takeFresh();
+      const attempted = known && attempt(known); // at once: no other tab knows of it yet
+      const noted = withLock(async () => {
+        const entry = known ?? (await oldest());
+        return entry && note(attempted ?? attempt(entry));
+      });
+      if ((await attempted)?.outcome.kind !== "ok") return noted;
+      noted.catch(() => {}); // another attempt to remove it: the server takes it for what it is
+      return attempted;
+    },
 
     /** Take back a vote that was not sent yet. False when it is too late. */
     withdraw: (id) =>
       withLock(async () => {
+        if (fresh?.id === id) fresh = null;
         if (!(await pending()).some((entry) => entry.id === id)) return false;
         await store.remove(id);
         return true;

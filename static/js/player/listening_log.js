@@ -5,12 +5,13 @@ const MAX_SPANS = 160;
 
 const COUNTERS = ["switches", "plays", "seeks", "loops", "stalls", "devices", "interruptions"];
 
-/** `previous` is the log of the same task from before a reload: this one goes on from there. */
-export function createListeningLog({ previous = {}, now = () => performance.now() / 1000 } = {}) {
+/** `previous` is the log of the same task from before a reload: this one goes on from there. `isShown`: whether the task is
+ * on the page already. */
+export function createListeningLog({ previous = {}, isShown = true, now = () => performance.now() / 1000 } = {}) {
   const heard = new Map(Object.entries(previous.heard ?? {}));
   const counts = Object.fromEntries(COUNTERS.map((name) => [name, previous[name] ?? 0]));
   const volume = [...(previous.volume ?? [1, 1])];
-  const startedAt = { shown: now(), muted: null, hidden: null };
+  const startedAt = { shown: isShown ? now() : null, muted: null, hidden: null };
   const totals = { shown: previous.shown_s ?? 0, muted: previous.muted_s ?? 0, hidden: previous.hidden_s ?? 0 };
 
   let dropped = previous.dropped ?? 0;
@@ -36,7 +37,7 @@ export function createListeningLog({ previous = {}, now = () => performance.now(
       volume[0] = Math.min(volume[0], value);
       volume[1] = Math.max(volume[1], value);
     },
-    /** Time in a state is added up; `name` is "muted" or "hidden". */
+    /** Time in a state is added up; `name` is "shown", "muted" or "hidden". */
     setState(name, isOn) {
       if (isOn) startedAt[name] ??= now();
       else if (startedAt[name] !== null) {

@@ -5,14 +5,15 @@
  *   heardSeconds(name) log(extra): the listening log that travels with the vote
  * Events: "change" (what plays, and whether), "time", "ended", "failed", "heard" with detail.name, and "state" with
  * detail.kind: locked, blocked, hidden, interrupted, device, silent, broken. `switchOver` goes round the candidates,
- * which share their position; `engine` is the page's (engine.js), `loader` the task's (clip_loader.js).
+ * which share their position; `engine` is the page's (engine.js), `loader` the task's (clip_loader.js). With `isOpen: false`
+ * it leaves the engine to the player before it until `open()`.
  */
 import { createListeningLog } from "./listening_log.js";
 import { RATE, SHORTEST_LOOP_S } from "./mixer.js";
 
-export function createPlayer({ engine, loader, clips, fadeMs = 5, previousLog, onIdle = () => {}, page = globalThis.document }) {
+export function createPlayer({ engine, loader, clips, fadeMs = 5, previousLog, onIdle = () => {}, page = globalThis.document, isOpen = true }) {
   const events = new EventTarget();
-  const log = createListeningLog({ previous: previousLog });
+  const log = createListeningLog({ previous: previousLog, isShown: false });
   const clipsByName = new Map(clips.map((clip) => [clip.name, clip]));
   const positions = new Map();
   const failures = new Map();
@@ -32,7 +33,8 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, previousLog, o
   const emit = (type, detail = { name: current }) => events.dispatchEvent(new CustomEvent(type, { detail }));
   const clipOf = (name) => clipsByName.get(name ?? current);
   const groupPosition = (name) => positions.get(clipOf(name)?.group) ?? 0;
-  const { command, open } = linkMixer({ engine, loader, clips, fadeMs, onReport: handleReport, onFailed: handleFailure, onIdle });
+  let link = null;
+  const command = (...parameters) => link?.command(...parameters);
 
   function handleReport(report, { isCurrent }) {
     for (const { name, from, to } of report.heard) log.addSpan(name, from / RATE, to / RATE);
@@ -119,16 +121,24 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, previousLog, o
   const { signal } = disposal;
   const onChange = () => emit("change");
   const onHidden = () => interrupt("hidden");
-  const audibility = createAudibility({ engine, log, command, page, signal, onHidden, onChange });
+  const isLinked = () => link !== null;
+  const audibility = createAudibility({ engine, log, command, page, signal, isLinked, onHidden, onChange });
   for (const kind of ["interrupted", "device", "broken"]) {
     engine.addEventListener(kind, () => interrupt(kind), { signal });
   }
   globalThis.addEventListener?.("online", () => [...failures.keys()].forEach(retryClip), { signal });
-  engine.addEventListener("device", () => log.count("devices"), { signal });
-  audibility.apply();
-  open();
+  engine.addEventListener("device", () => isLinked() && log.count("devices"), { signal });
+
+  function open() {
+    link = linkMixer({ engine, loader, clips, fadeMs, onReport: handleReport, onFailed: handleFailure, onIdle });
+    log.setState("shown", true);
+    audibility.apply();
+    link.open();
+  }
+  if (isOpen) open();
 
   return {
+    open,
     addEventListener: events.addEventListener.bind(events),
     level: audibility,
     get current() {
@@ -187,14 +197,14 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, previousLog, o
     dispose() {
       watchdog.expect(false);
       disposal.abort();
-      engine.command("pause");
+      if (link) engine.command("pause");
       loader.close();
     },
   };
 }
 
 /** Audibility: volume, mute switch and page visibility decide whether the rater can hear the clip. Recorded in the log. */
-function createAudibility({ engine, log, command, page, signal, onHidden, onChange }) {
+function createAudibility({ engine, log, command, page, signal, isLinked, onHidden, onChange }) {
   let muted = false;
 
   function apply() {
@@ -207,6 +217,7 @@ function createAudibility({ engine, log, command, page, signal, onHidden, onChan
   }
 
   function onVisibility() {
+    if (!isLinked()) return;
     apply();
     if (page.hidden) onHidden();
   }

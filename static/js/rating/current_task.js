@@ -23,9 +23,21 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
   let task = null;
   let generation = 0;
   let putAside = null;
+  let prepared = null; // the task that comes next, built while the vote before it is on its way
 
   function set({ assignment, definition, isRevision = false, initialDraft }) {
     clear();
+    const isPrepared = !isRevision && prepared?.assignment.id === assignment.id;
+    const next = isPrepared ? prepared : build({ assignment, definition, isRevision, initialDraft });
+    if (isPrepared) prepared = null;
+    next.view.show();
+    screen.part("listen-line").hidden = true; // until the gate shows what is left to hear
+    Object.assign(next, isRevision ? { gate: null, hold: NO_HOLD } : listeningRequirements(next));
+    task = next;
+    onTask(task);
+  }
+
+  function build({ assignment, definition, isRevision = false, initialDraft }) {
     const draftKey = isRevision ? `${assignment.id}:change` : assignment.id;
     const draft = drafts.open(draftKey, initialDraft);
     const stored = initialDraft && enteredIn(initialDraft);
@@ -36,7 +48,7 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
     const view = createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, announce: screen.announce, onChange: onEntered, isRevision });
     const log = () => view.player.log(logFields());
     saveLog({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
-    const next = {
+    return {
       ...{ assignment, definition, draft, draftKey, view, log, isRevision },
       isClosed: false,
       isLeaseLost: false,
@@ -44,10 +56,20 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
         return enteredIn(draft) !== stored;
       },
     };
-    screen.part("listen-line").hidden = true; // until the gate shows what is left to hear
-    Object.assign(next, isRevision ? { gate: null, hold: NO_HOLD } : listeningRequirements(next));
-    task = next;
-    onTask(task);
+  }
+
+  /** The task that may come next: `set` then only has to show it. */
+  function prepare(next) {
+    if (prepared?.assignment.id === next.assignment.id) return;
+    prepared?.view.dispose();
+    prepared = build(next);
+  }
+
+  /** That task does not come after all. */
+  function discard(id) {
+    if (prepared?.assignment.id !== id) return;
+    prepared.view.dispose();
+    prepared = null;
   }
 
   /** The listening log is saved with the draft: after a reload nothing has to be heard again. */
@@ -93,6 +115,8 @@ export function createCurrentTask({ drafts, screen, sound, language, logFields, 
     },
     set,
     clear,
+    prepare,
+    discard,
 
     /** Show an earlier answer for revision; the current task waits aside. */
     startRevision({ assignment, definition, initialDraft }) {

@@ -43,7 +43,7 @@ export function createSubmission({ outbox, sender, screen, urls, study, language
     sendingId = entry.id;
     lock(true);
     screen.notice(translate("Sending…"));
-    await outbox.add(entry); // before the request: a crash then loses nothing
+    outbox.add(entry); // while it is sent: the draft stays until the server has the vote
     const outcome = await sender.deliver(entry.id);
     sendingId = null;
     lock(false);

@@ -76,6 +76,13 @@ export function createTaskQueue(api, { leaseMs, now = Date.now, onPrefetched = (
       return { kind: "ok", assignment, definition: protocolOutcome.definition };
     },
 
+    /** The task that `take` would resolve with at once, {assignment, definition}; null where it has to be fetched. */
+    get ready() {
+      const [ready] = dropExpired();
+      const definition = ready && definitions.get(ready.assignment.protocol_version);
+      return definition ? { assignment: ready.assignment, definition } : null;
+    },
+
     /** Fetch the tasks after this one. A failure is ignored: `take` requests again. */
     prefetch() {
       prefetching ??= fetchAhead().finally(() => (prefetching = null));

@@ -9,7 +9,10 @@ import { candidateClips, candidateText, contentSection, createCandidateMatrix } 
 
 const LAYOUT_TITLES = { comparison: translate("Then the two pieces"), abx: translate("A, B and X") };
 
-/** Renders into `contentPart` (left) and `formPart` (right). `sound` holds the page's audio engine and clip cache. */
+/**
+ * Built apart from the page; `show()` puts it into `contentPart` (left) and `formPart` (right). `sound` holds the page's
+ * audio engine and clip cache.
+ */
 export function createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, announce, onChange, isRevision }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
@@ -20,6 +23,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
     fadeMs: assignment.listening?.fade_ms,
     onIdle: sound.clipCache.resumePrefetch,
     previousLog: draft.log,
+    isOpen: false,
   });
   const names = clips.map(({ clip }) => clip.name);
   // A time in a text is a time in the judged clip, also while the reference plays.
@@ -43,11 +47,11 @@ export function createTaskView({ assignment, definition, draft, language, conten
   const candidateViews = form.views.filter(({ instance }) => instance.position !== null);
   const isMatrix = definition.layout === "panel" && candidateViews.length > 0;
 
-  contentPart.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
+  const given = fragment(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
   // Before the questions: the note of an expert who asked for more judgments of this task.
   const note = assignment.note ? [candidateText({ text: assignment.note, title: translate("Note from an expert") })] : [];
   const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language })] : [];
-  formPart.replaceChildren(...note, ...hint, ...formSections());
+  const asked = fragment(...note, ...hint, ...formSections());
   for (const { instance, main } of form.views) if (main.flags) waveformOf(clipOf(instance)?.name)?.append(main.flags);
   for (const type of ["time", "change"]) player.addEventListener(type, form.showTime);
   form.showTime();
@@ -84,7 +88,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
   }
 
   function waveformOf(name) {
-    return name && [contentPart, formPart].map((part) => part.querySelector(`[data-clip="${name}"] .waveform`)).find(Boolean);
+    return name && [given, asked].map((part) => part.querySelector(`[data-clip="${name}"] .waveform`)).find(Boolean);
   }
 
   /** Each candidate stands beside or above its own questions; questions to the whole task come after. */
@@ -109,6 +113,11 @@ export function createTaskView({ assignment, definition, draft, language, conten
   return {
     form,
     player,
+    show() {
+      contentPart.replaceChildren(given);
+      formPart.replaceChildren(asked);
+      player.open();
+    },
     /**
      * A key press for the current question. A digit that no scale takes, or one with Alt, plays the clip of that number, 0
      * the reference.
@@ -126,4 +135,10 @@ export function createTaskView({ assignment, definition, draft, language, conten
       player.dispose();
     },
   };
+}
+
+function fragment(...nodes) {
+  const made = document.createDocumentFragment();
+  made.append(...nodes);
+  return made;
 }

@@ -1,4 +1,7 @@
-/** Workbench: the page where a rater works. Takes a task, shows it, sends the vote, and goes on only when it is stored. */
+/**
+ * Workbench: the page where a rater works. Takes a task, shows it, sends the vote, builds the next task meanwhile, and shows
+ * it only when the vote is stored.
+ */
 import { createApi, haltText, retryText } from "../delivery/api.js";
 import { createDelivery } from "../delivery/delivery.js";
 import { createDrafts, isEmpty } from "../delivery/drafts.js";
@@ -37,13 +40,13 @@ export default function workbench(root) {
   const next = progress.updatedBy(api.next, () => submission.isBusy);
   const leaseMs = 60_000 * data.lease_minutes;
   const countedApi = { ...api, next, submit: progress.countedBy(api.submit) };
-  const queue = createTaskQueue(countedApi, { leaseMs, onPrefetched: clipCache.prefetch, onDropped: clipCache.evict });
+  const queue = createTaskQueue(countedApi, { leaseMs, onPrefetched: clipCache.prefetch, onDropped: drop });
   const breaks = createBreaks({ screen, language, isPlaying: () => currentTask.task?.view.player.playing });
   const logFields = () => ({ session_s: Math.round(breaks.seconds) });
   const currentTask = createCurrentTask({ drafts, screen, sound, language, logFields, onChange: screen.clearNotice, onTask: show });
   // A preview's answers must never be among the unsent votes of this browser.
   const outboxOptions = data.preview ? { account: `${account}:preview`, entryStore: memoryStore() } : { account };
-  const delivery = createDelivery({ api: { ...api, submit: queue.submit }, ...outboxOptions, screen, language, onWaiting, onSettledElsewhere });
+  const delivery = createDelivery({ api: { ...api, submit: sendVote }, ...outboxOptions, screen, language, onWaiting, onSettledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
   const submission = createSubmission({ ...delivery, screen, urls, study, language, gates, onDone: finish });
   const leave = createLeave({ api, queue, screen, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
@@ -53,9 +56,21 @@ export default function workbench(root) {
   const isBusy = () => submission.isBusy;
   const revisions = createRevisions({ api, queue, currentTask, drafts, history, screen, isBusy, onEnd: onRevisionEnd });
 
+  /** The request is on its way first; the time until its response is enough to build what comes next. */
+  function sendVote(id, judgment) {
+    const sent = queue.submit(id, judgment);
+    if (id === currentTask.task?.assignment.id && queue.ready) currentTask.prepare(queue.ready);
+    return sent;
+  }
+
+  function drop(id) {
+    clipCache.evict(id);
+    currentTask.discard(id);
+  }
+
   async function advance() {
     currentTask.clear();
-    screen.show("loading");
+    if (!queue.ready) screen.show("loading");
     screen.showTraining(null);
     const outcome = await queue.take();
     if (outcome.kind !== "ok") return halt(outcome);

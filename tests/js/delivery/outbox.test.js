@@ -142,6 +142,73 @@ test("a page that comes after a crash finds what was left", async () => {
   assert.deepEqual(await store.all(), []);
 });
 
+// ── A vote that nothing waits before ─────────────────────────────────────────
+
+/** A store whose writes take until `release()`. */
+function slowStore() {
+  const store = memoryStore();
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  return { ...store, put: (entry) => released.then(() => store.put(entry)), release };
+}
+
+test("where nothing waits, a vote goes while it is written, and is gone once both are done", async () => {
+  const store = slowStore();
+  const { outbox, sent } = page({ store });
+  assert.equal(await outbox.sendNext(), null);
+  const writing = outbox.add(vote("one"));
+  assert.equal((await outbox.sendNext()).outcome.kind, "ok");
+  assert.deepEqual(sent, ["one"]);
+  store.release();
+  await writing;
+  assert.equal(await outbox.sendNext(), null);
+  assert.deepEqual([await store.all(), sent], [[], ["one"]]);
+});
+
+test("one that does not arrive is in the store, with why, before anybody hears of it", async () => {
+  const store = slowStore();
+  const { outbox } = page({ store, respond: () => OFFLINE });
+  await outbox.sendNext();
+  outbox.add(vote("one"));
+  const attempted = outbox.sendNext();
+  store.release();
+  assert.equal((await attempted).outcome.kind, "unreachable");
+  const [{ id, tries, lastError }] = await store.all();
+  assert.deepEqual([id, tries, lastError.kind], ["one", 1, "unreachable"]);
+});
+
+test("a vote added while another waits goes after it, and so does one after an attempt that failed", async () => {
+  const responses = [OFFLINE, OFFLINE];
+  const { outbox, sent } = page({ respond: (entry) => responses.shift() ?? stored(entry) });
+  await outbox.sendNext();
+  await outbox.add(vote("one"));
+  await outbox.sendNext();
+  await outbox.add(vote("two"));
+  while (await outbox.sendNext());
+  assert.deepEqual(sent, ["one", "one", "one", "two"]);
+});
+
+test("one taken back before it goes does not go", async () => {
+  const { outbox, sent } = page();
+  await outbox.sendNext();
+  outbox.add(vote("one"));
+  assert.equal(await outbox.withdraw("one"), true);
+  assert.equal(await outbox.sendNext(), null);
+  assert.deepEqual(sent, []);
+});
+
+test("a page that ends before its vote is removed sends the same vote again, which the server has", async () => {
+  const store = slowStore();
+  const { outbox } = page({ store });
+  await outbox.sendNext();
+  outbox.add(vote("one"));
+  await outbox.sendNext();
+  store.release();
+  const left = { ...memoryStore(), all: async () => [{ ...vote("one"), account: "ada", createdAt: 1, tries: 0, refusal: null }] };
+  const later = page({ store: left });
+  assert.equal((await later.outbox.sendNext()).outcome.body.client_id, "one");
+});
+
 // ── A store that fails ───────────────────────────────────────────────────────
 
 const broken = () => {

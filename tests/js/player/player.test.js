@@ -54,12 +54,12 @@ const loaded = (seconds) => ({
   },
 });
 
-function makePlayer({ seconds = 10, loader = loaded(seconds) } = {}) {
+function makePlayer({ seconds = 10, loader = loaded(seconds), isOpen = true } = {}) {
   const page = Object.assign(new EventTarget(), { hidden: false });
   const engine = testEngine();
   const clip = (name, group, switches) => ({ name, group, switches, samples: seconds * RATE, gain_db: 0 });
   const clips = [clip("reference", "reference", false), clip("a", "candidates", true), clip("b", "candidates", true)];
-  const player = createPlayer({ engine, loader, clips, page });
+  const player = createPlayer({ engine, loader, clips, page, isOpen });
   const emitted = [];
   for (const type of ["ended", "failed", "state"]) {
     player.addEventListener(type, ({ detail }) => emitted.push(`${type} ${detail.kind ?? detail.name}`));
@@ -68,6 +68,33 @@ function makePlayer({ seconds = 10, loader = loaded(seconds) } = {}) {
 }
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 0.01, `${actual} is not ${expected}`);
+
+test("built ahead, it leaves the engine alone and counts no time until it is opened", async () => {
+  const { player, engine, page } = makePlayer({ isOpen: false });
+  const commands = [];
+  const { command } = engine;
+  engine.command = (...parameters) => {
+    commands.push(parameters[0]);
+    return command(...parameters);
+  };
+  engine.happen("device");
+  page.hidden = true;
+  page.dispatchEvent(new Event("visibilitychange"));
+  page.hidden = false;
+  assert.deepEqual(commands, []);
+  assert.deepEqual([player.log().devices, player.log().shown_s, player.log().hidden_s], [0, 0, 0]);
+  player.open();
+  assert.deepEqual(commands.slice(0, 2), ["pause", "reset"]);
+  await player.play("a");
+  engine.run(1);
+  near(player.heardSeconds("a"), 1);
+});
+
+test("one that was never opened ends without a word to the engine", () => {
+  const { player, engine } = makePlayer({ isOpen: false });
+  engine.command = () => assert.fail("the player on the page would stop");
+  player.dispose();
+});
 
 test("switching goes round the candidates, keeps the place and is counted", async () => {
   const { player, engine } = makePlayer();

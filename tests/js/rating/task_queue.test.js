@@ -59,6 +59,18 @@ test("never more than three are held, however often it looks ahead", async () =>
   assert.equal(requests.length, 3);
 });
 
+test("the task that is ready is the one that comes next, until its lease runs out", async () => {
+  const { queue, clock } = queueOver([task("one"), task("two"), task("three")]);
+  await queue.take();
+  assert.equal(queue.ready, null);
+  await queue.prefetch();
+  assert.equal(queue.ready.assignment.id, "two");
+  assert.deepEqual(queue.ready.definition, { number: 1 });
+  assert.equal(await shown(queue), "two");
+  clock.now = LEASE_MS;
+  assert.equal(queue.ready, null);
+});
+
 test("a protocol that comes with a task ahead is fetched ahead as well", async () => {
   const { queue, requests } = queueOver([task("one"), task("two", 2)]);
   await queue.take();
