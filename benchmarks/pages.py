@@ -43,13 +43,6 @@ _RATER_FILTERS = (
     "", "sort=agreement", "sort=-check_accuracy", "sort=-judgments", "text=R-A", "state=active&sort=-hasty",
     "variance.max=0.1", "agreement.min=0.9&sort=-agreement", "done=pause",
 )  # fmt: skip
-# Counters as submits would have left them.
-_COUNTERS = """
-UPDATE annotation_rater r SET n_judgments = c.n, n_tasks_filled = c.n / %(each)s, last_judgment_at = now()
-FROM (SELECT rater_id, count(*) n FROM annotation_judgment WHERE study_id = %(study)s AND NOT excluded GROUP BY 1) c
-WHERE c.rater_id = r.id
-"""
-_FILLED = "UPDATE annotation_task SET n_judgments = %(each)s WHERE study_id = %(study)s AND id %% 10 <> 0"
 _EXCLUSIONS = """
 INSERT INTO annotation_exclusion (study_id, judgment_id, action, reason, comment, created_at)
 SELECT study_id, id, 'exclude', 'careless', '', now() FROM annotation_judgment WHERE study_id = %(study)s AND excluded
@@ -153,9 +146,10 @@ def make(n: int, each: int, *, raters: int) -> tuple[Any, Any]:
     study = study_rows.make_study("pages", n_tasks=n, overlap=each)
     study_rows.make_raters(study, 1, role=Role.RESEARCHER)
     study_rows.judge(study, raters=raters, each=each, exclude_one_in=500)
-    values = {"study": study.pk, "each": each, "n": n}
+    study_rows.count(study, each=each)
+    values = {"study": study.pk, "n": n}
     with connection.cursor() as cursor, study_rows.unchecked():
-        for sql in (_COUNTERS, _FILLED, _EXCLUSIONS, _STRATA, _CASES, _AUDIT, _JOBS):
+        for sql in (_EXCLUSIONS, _STRATA, _CASES, _AUDIT, _JOBS):
             cursor.execute(sql, values)
     vacuum()
     Study.objects.filter(pk=study.pk).update(n_items=n)

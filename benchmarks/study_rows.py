@@ -62,20 +62,58 @@ UPDATE annotation_task SET n_judgments = n_judgments + 1 FROM done WHERE id = ta
 """
 
 
-def make_study(slug: str, *, n_tasks: int, overlap: int, clip: Clip | None = None) -> Study:
-    """A running `orca` study. `clip` is what all its items are about; without one there is nothing to hear."""
+def make_study(
+    slug: str,
+    *,
+    n_tasks: int,
+    overlap: int,
+    clip: Clip | None = None,
+    preset: str = "orca",
+    vacuum: bool = True,
+) -> Study:
+    """A running study of one candidate a task. `clip` is what all its items are about; without one there is nothing to
+    hear."""
     study = Study.objects.create(
         slug=slug, title=slug, state=Study.State.RUNNING, overlap=overlap, n_tasks=n_tasks
     )
-    protocols.add_protocol_version(study, preset="orca", actor=None)
+    protocols.add_protocol_version(study, preset=preset, actor=None)
     system = System.objects.create(study=study, name="system-1")
     with connection.cursor() as cursor:
         values = {"study": study.pk, "system": system.pk, "n": n_tasks, "overlap": overlap}
         with unchecked():
             cursor.execute(_FILL, {**values, "clip": clip.pk if clip else None})
             cursor.execute(_CURRENT, [study.pk])
-        # What autovacuum does by itself within a minute of an import.
-        cursor.execute("VACUUM ANALYZE")
+        if vacuum:  # what autovacuum does by itself within a minute of an import
+            cursor.execute("VACUUM ANALYZE")
+    return study
+
+
+# Systems in turn, and beside each candidate one of the next system.
+_PAIR = """
+WITH system AS (
+    SELECT array_agg(id ORDER BY id) AS ids, count(*) AS n FROM annotation_system WHERE study_id = %(study)s
+), first AS (
+    UPDATE annotation_candidate c SET system_id = system.ids[1 + v.item_id %% system.n]
+    FROM system, annotation_itemversion v JOIN annotation_item i ON i.id = v.item_id
+    WHERE v.id = c.item_version_id AND i.study_id = %(study)s
+    RETURNING c.item_version_id, v.item_id
+), second AS (
+    INSERT INTO annotation_candidate (item_version_id, system_id, take, text, provenance, created_at)
+    SELECT first.item_version_id, system.ids[1 + (first.item_id + 1 + first.item_id / system.n %% (system.n - 1))
+           %% system.n], 1, 'It is a gong, struck once.', '{}', now() FROM first, system
+    RETURNING id, item_version_id
+)
+INSERT INTO annotation_taskcandidate (task_id, slot, candidate_id)
+SELECT t.id, 1, second.id FROM second JOIN annotation_task t USING (item_version_id)
+"""
+
+
+def make_pairs(slug: str, *, n_tasks: int, overlap: int, systems: int = 10) -> Study:
+    """A running `music-arena` study: comparisons of the outputs of so many systems, in words instead of clips."""
+    study = make_study(slug, n_tasks=n_tasks, overlap=overlap, preset="music-arena", vacuum=False)
+    System.objects.bulk_create(System(study=study, name=f"system-{n}") for n in range(2, systems + 1))
+    with connection.cursor() as cursor, unchecked():
+        cursor.execute(_PAIR, {"study": study.pk})
     return study
 
 
@@ -140,15 +178,18 @@ def _cookie(user: User) -> str:
 # Over half a year, in another order than that of the tasks.
 _JUDGE = """
 INSERT INTO annotation_judgment
-    (study_id, task_id, rater_id, protocol_version_id, client_id, payload_sha256, origin, revision, effective, excluded,
+    (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256,
+     origin, revision, effective, excluded,
      surplus, presentation, codes, comment, telemetry, started_at, submitted_at)
-SELECT %(study)s, t.id, (%(raters)s::bigint[])[1 + (t.id * 31 + n * 7) %% %(n_raters)s], %(protocol)s,
-       gen_random_uuid(), '', %(origin)s, 1, true, (t.id + n) %% %(exclude_one_in)s = 0, false, '{0}',
+SELECT %(study)s, t.id, (%(raters)s::bigint[])[1 + (t.id * 31 + n * 7) %% %(n_raters)s],
+       CASE WHEN %(leased)s THEN at.vote END, %(protocol)s, at.vote, '',
+       %(origin)s, 1, true, (t.id + n) %% %(exclude_one_in)s = 0, false, '{0}',
        CASE WHEN t.id %% 10 = 0 THEN ARRAY['R'] ELSE '{}' END,
        CASE WHEN t.id %% 20 = 0 THEN 'It is a "gong", not a bell.' ELSE '' END, %(log)s,
        at.moment - interval '1 minute', at.moment
 FROM annotation_task t CROSS JOIN generate_series(1, %(each)s) n
-CROSS JOIN LATERAL (SELECT now() - ((t.id * 7919 + n * 104729) %% 15552000) * interval '1 second' AS moment) at
+CROSS JOIN LATERAL (SELECT now() - ((t.id * 7919 + n * 104729) %% 15552000) * interval '1 second' AS moment,
+                           gen_random_uuid() AS vote) at
 WHERE t.study_id = %(study)s AND (n <= %(always)s OR t.id %% 3 = 0)
 """
 # Six in ten ratings say what is true of their task; the others anything.
@@ -158,6 +199,27 @@ SELECT j.id, j.task_id, %(question)s,
        CASE WHEN random() < 0.6 THEN 1 + j.task_id %% 5 ELSE 1 + floor(random() * 5) END, '', NOT j.excluded
 FROM annotation_judgment j WHERE j.study_id = %(study)s
 """
+_CHOOSE = """
+INSERT INTO annotation_answer (judgment_id, task_id, question_id, choice, text, counted)
+SELECT j.id, j.task_id, %(question)s,
+       CASE WHEN random() < 0.6 THEN 1 + j.task_id %% 2 ELSE 1 + floor(random() * 4) END, '', NOT j.excluded
+FROM annotation_judgment j WHERE j.study_id = %(study)s
+"""
+_LEASED = """
+INSERT INTO annotation_assignment
+    (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at, closed_at,
+     skip_reason, skip_comment)
+SELECT assignment_id, task_id, rater_id, protocol_version_id, 1, 2, presentation, started_at,
+       submitted_at + interval '1 hour', submitted_at, '', ''
+FROM annotation_judgment WHERE study_id = %(study)s
+"""
+# Counters as submits would have left them; one task in ten is open again.
+_COUNTERS = """
+UPDATE annotation_rater r SET n_judgments = c.n, n_tasks_filled = c.n / %(each)s, last_judgment_at = now()
+FROM (SELECT rater_id, count(*) n FROM annotation_judgment WHERE study_id = %(study)s AND NOT excluded GROUP BY 1) c
+WHERE c.rater_id = r.id
+"""
+_FILLED = "UPDATE annotation_task SET n_judgments = %(each)s WHERE study_id = %(study)s AND id %% 10 <> 0"
 
 
 def judge(
@@ -170,27 +232,42 @@ def judge(
     log: str | None = None,
     origin: Judgment.Origin = Judgment.Origin.RATED,
     bookkeeping: bool = False,
+    question: str = "correctness",
+    leased: bool = False,
+    vacuum: bool = True,
 ) -> int:
     """Judgments with a rating of 1 to 5 for every task of an `orca` study, by raters in turn; how many there are.
 
     each: of one task; only each third task gets more than `always`. log: what a browser observed. bookkeeping: with
-    triggers and checks of keys, which would take an hour for millions of rows that are right.
+    triggers and checks of keys, which would take an hour for millions of rows that are right. question: "overall" for
+    the choices of a study of pairs. leased: with the assignments that they answer.
     """
     people = Rater.objects.bulk_create(Rater(study=study, origin="simulated") for _ in range(raters))
-    question = Question.objects.get(protocol_version=study.protocol_version, key="correctness")
+    asked = Question.objects.get(protocol_version=study.protocol_version, key=question)
     values = {
-        "study": study.pk, "protocol": study.protocol_version_id, "question": question.pk, "each": each,
+        "study": study.pk, "protocol": study.protocol_version_id, "question": asked.pk, "each": each,
         "raters": [one.pk for one in people], "n_raters": raters, "always": each if always is None else always,
-        "exclude_one_in": exclude_one_in, "log": log, "origin": origin.value,
+        "exclude_one_in": exclude_one_in, "log": log, "origin": origin.value, "leased": leased,
     }  # fmt: skip
     with connection.cursor() as cursor, contextlib.nullcontext() if bookkeeping else unchecked():
         cursor.execute("SELECT setseed(0.5)")
         cursor.execute(_JUDGE, values)
-        cursor.execute(_ANSWER, values)
+        if leased:
+            cursor.execute(_LEASED, values)
+        cursor.execute(_ANSWER if asked.kind == "rating" else _CHOOSE, values)
         ratings = cursor.rowcount
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE annotation_judgment, annotation_answer")
+    if vacuum:
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM ANALYZE annotation_judgment, annotation_answer")
     return ratings
+
+
+def count(study: Study, *, each: int) -> None:
+    """Set the counters of raters and of nine tasks in ten to the judgments there are."""
+    values = {"study": study.pk, "each": each}
+    with connection.cursor() as cursor, unchecked():
+        cursor.execute(_COUNTERS, values)
+        cursor.execute(_FILLED, values)
 
 
 @contextlib.contextmanager
