@@ -243,9 +243,9 @@ def judge(
     the choices of a study of pairs. leased: with the assignments that they answer.
     """
     people = Rater.objects.bulk_create(Rater(study=study, origin="simulated") for _ in range(raters))
-    asked = Question.objects.get(protocol_version=study.protocol_version, key=question)
+    answered = Question.objects.get(protocol_version=study.protocol_version, key=question)
     values = {
-        "study": study.pk, "protocol": study.protocol_version_id, "question": asked.pk, "each": each,
+        "study": study.pk, "protocol": study.protocol_version_id, "question": answered.pk, "each": each,
         "raters": [one.pk for one in people], "n_raters": raters, "always": each if always is None else always,
         "exclude_one_in": exclude_one_in, "log": log, "origin": origin.value, "leased": leased,
     }  # fmt: skip
@@ -254,7 +254,7 @@ def judge(
         cursor.execute(_JUDGE, values)
         if leased:
             cursor.execute(_LEASED, values)
-        cursor.execute(_ANSWER if asked.kind == "rating" else _CHOOSE, values)
+        cursor.execute(_ANSWER if answered.kind == "rating" else _CHOOSE, values)
         ratings = cursor.rowcount
     if vacuum:
         with connection.cursor() as cursor:

@@ -47,11 +47,11 @@ export function createTaskView({ assignment, definition, draft, language, conten
   const candidateViews = form.views.filter(({ instance }) => instance.position !== null);
   const isMatrix = definition.layout === "panel" && candidateViews.length > 0;
 
-  const given = fragment(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
+  const contentSide = fragment(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
   // Before the questions: the note of an expert who asked for more judgments of this task.
   const note = assignment.note ? [candidateText({ text: assignment.note, title: translate("Note from an expert") })] : [];
   const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language })] : [];
-  const asked = fragment(...note, ...hint, ...formSections());
+  const formSide = fragment(...note, ...hint, ...formSections());
   for (const { instance, main } of form.views) if (main.flags) waveformOf(clipOf(instance)?.name)?.append(main.flags);
   for (const type of ["time", "change"]) player.addEventListener(type, form.showTime);
   form.showTime();
@@ -88,7 +88,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
   }
 
   function waveformOf(name) {
-    return name && [given, asked].map((part) => part.querySelector(`[data-clip="${name}"] .waveform`)).find(Boolean);
+    return name && [contentSide, formSide].map((part) => part.querySelector(`[data-clip="${name}"] .waveform`)).find(Boolean);
   }
 
   /** Each candidate stands beside or above its own questions; questions to the whole task come after. */
@@ -114,8 +114,8 @@ export function createTaskView({ assignment, definition, draft, language, conten
     form,
     player,
     show() {
-      contentPart.replaceChildren(given);
-      formPart.replaceChildren(asked);
+      contentPart.replaceChildren(contentSide);
+      formPart.replaceChildren(formSide);
       player.open();
     },
     /**
@@ -138,7 +138,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
 }
 
 function fragment(...nodes) {
-  const made = document.createDocumentFragment();
-  made.append(...nodes);
-  return made;
+  const whole = document.createDocumentFragment();
+  whole.append(...nodes);
+  return whole;
 }
