@@ -258,7 +258,7 @@ def database_cpu() -> float:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         times = psutil.Process(cursor.fetchone()[0]).cpu_times()
-    return times.user + times.system
+    return float(times.user + times.system)
 
 
 if __name__ == "__main__":

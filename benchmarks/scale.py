@@ -12,6 +12,7 @@ their plans touch (EXPLAIN ANALYZE with the parameters, rolled back).
 
 from __future__ import annotations
 
+import functools
 import json
 import statistics
 import sys
@@ -58,7 +59,7 @@ def main() -> None:
     measured: dict[str, Any] = {}
     before = 0
     for size in sizes:
-        seconds = harness.seconds_of(lambda size=size, before=before: add_studies(str(size), size - before))
+        seconds = harness.seconds_of(functools.partial(add_studies, str(size), size - before))
         names = [str(size)] if size == sizes[0] else [str(size), str(sizes[0])]
         at_size: dict[str, Any] = {"seconds to make": round(seconds), "bytes": table_sizes()}
         for name in names:
@@ -88,8 +89,10 @@ def add_studies(name: str, n: int) -> None:
     for slug, share in {f"pairs-{name}": PAIRS, **rated}.items():
         n_tasks, is_pairs = max(10, round(n * share)), slug.startswith("pairs")
         n_raters = max(10, n_tasks // 500)
-        make = study_rows.make_pairs if is_pairs else study_rows.make_study
-        study = make(slug, n_tasks=n_tasks, overlap=EACH, **({} if is_pairs else {"vacuum": False}))
+        if is_pairs:
+            study = study_rows.make_pairs(slug, n_tasks=n_tasks, overlap=EACH)
+        else:
+            study = study_rows.make_study(slug, n_tasks=n_tasks, overlap=EACH, vacuum=False)
         study_rows.judge(
             study,
             raters=n_raters + (n_raters % 7 == 0),  # whom `judge` gives a task to goes by sevenths
@@ -293,7 +296,8 @@ def alpha(study: Any) -> dict[str, Any]:
 
     (question,) = [one for one in measured_questions(study) if one.key == "correctness"]
     counted = value_counts.unit_counts(question)
-    return {"alpha": round(krippendorff_alpha(patterns_from_rows(counted.rows), level="ordinal").alpha, 3)}
+    agreement = krippendorff_alpha(patterns_from_rows(counted.rows), level="ordinal")
+    return {"alpha": None if agreement.alpha is None else round(agreement.alpha, 3)}
 
 
 def ranking(study: Any) -> dict[str, Any]:

@@ -255,7 +255,7 @@ def judge(
         if leased:
             cursor.execute(_LEASED, values)
         cursor.execute(_ANSWER if answered.kind == "rating" else _CHOOSE, values)
-        ratings = cursor.rowcount
+        ratings = int(cursor.rowcount)
     if vacuum:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE annotation_judgment, annotation_answer")
