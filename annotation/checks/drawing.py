@@ -20,24 +20,24 @@ from annotation.rating.task_selection import N_CANDIDATES, OPEN, UNMET, PickedTa
 from annotation.studies.protocols import load_protocol
 
 POOL_KINDS = {"gold": Task.Kind.GOLD, "trap": Task.Kind.TRAP, "identical": Task.Kind.IDENTICAL}
-# Of how many of their earlier answers a repeat is chosen.
-_LOOK_BACK = 500
+# Of how many of their earlier answers a repeat is drawn, and of how many of these it is looked up whether they have met
+# it: hardly anybody has met so many.
+_LOOK_BACK, _DRAWN = 500, 32
 _REPEAT_SUFFIX = "~repeat"
 
 _A_REGULAR_TASK_IS_LEFT = f"""(
     EXISTS (SELECT FROM annotation_task t WHERE {OPEN} AND t.shuffle_key > %(cursor)s AND {UNMET})
     OR EXISTS (SELECT FROM annotation_task t WHERE {OPEN} AND t.shuffle_key <= %(cursor)s AND {UNMET}))"""
 
-# The share lock keeps the task a check until the lease is stored (`task_kinds.set_kind`) and keeps nobody waiting.
 _FROM_POOL = f"""
 SELECT t.id, {N_CANDIDATES}, NULL
 FROM annotation_task t
 WHERE t.study_id = %(study)s AND t.kind = %(kind)s AND t.kind > 1 AND t.state = 1 AND {UNMET}
   AND {_A_REGULAR_TASK_IS_LEFT}
 ORDER BY hashint8extended(t.id, %(draw)s::bigint)
-LIMIT 1
-FOR KEY SHARE OF t SKIP LOCKED
-"""
+LIMIT 1"""
+# The share lock keeps the task a check until the lease is stored (`task_kinds.set_kind`) and keeps nobody waiting.
+_LOCK = "\nFOR KEY SHARE OF t SKIP LOCKED"
 
 # One repeat of a task serves all its raters; the first of them makes it.
 _REPEAT = f"""
@@ -45,9 +45,11 @@ WITH judged AS (
     SELECT j.task_id, j.presentation FROM annotation_judgment j
     WHERE j.rater_id = %(rater)s AND {counted.COUNTED} AND j.assignment_id IS NOT NULL
     ORDER BY j.id DESC OFFSET %(after)s LIMIT {_LOOK_BACK}
+), drawn AS (
+    SELECT * FROM judged ORDER BY hashint8extended(task_id, %(draw)s::bigint) LIMIT {_DRAWN}
 ), chosen AS (
-    SELECT t.id, judged.presentation, again.id AS repeat_id
-    FROM judged JOIN annotation_task t ON t.id = judged.task_id AND t.kind = 1 AND t.state = 1
+    SELECT t.id, drawn.presentation, again.id AS repeat_id
+    FROM drawn JOIN annotation_task t ON t.id = drawn.task_id AND t.kind = 1 AND t.state = 1
     LEFT JOIN annotation_task again ON again.repeats_id = t.id AND again.kind = 5
     WHERE {_A_REGULAR_TASK_IS_LEFT} AND NOT EXISTS (
         SELECT FROM annotation_assignment a
@@ -59,7 +61,7 @@ WITH judged AS (
          order_balance, n_draws, shuffle_key, priority, hint, created_at)
     SELECT t.study_id, t.item_version_id, left(t.external_id, {300 - len(_REPEAT_SUFFIX)}) || '{_REPEAT_SUFFIX}',
            5, 1, t.id, t.overlap, 0, 0, 0, 0, 0, t.shuffle_key, t.priority, t.hint, now()
-    FROM chosen JOIN annotation_task t ON t.id = chosen.id WHERE chosen.repeat_id IS NULL
+    FROM chosen JOIN annotation_task t ON t.id = chosen.id WHERE chosen.repeat_id IS NULL{{made_if}}
     ON CONFLICT DO NOTHING RETURNING id
 ), slots AS (
     INSERT INTO annotation_taskcandidate (task_id, slot, candidate_id)
@@ -67,23 +69,26 @@ WITH judged AS (
     JOIN annotation_taskcandidate c ON c.task_id = chosen.id
 )
 SELECT coalesce(chosen.repeat_id, (SELECT id FROM made)), cardinality(chosen.presentation), chosen.presentation"""
+# The commit of the lease, which follows, brings this one to the disk: it need not be waited for on its own.
+_WITHOUT_WAITING = " AND set_config('synchronous_commit', 'off', true) IS NOT NULL"
+_REPEAT_ALONE = f"{_REPEAT} FROM chosen"
 # A repeat shows what its task shows, and is not there yet for the statement that makes it. No expert asks for more
 # judgments of it, so it has no note.
-_REPEAT_ALONE = f"{_REPEAT} FROM chosen"
 _REPEAT_WITH_CONTENT = f"""{_REPEAT}, NULL, {content_sql.CONTENT_COLUMNS}
 FROM chosen JOIN annotation_task t ON t.id = chosen.id
 {content_sql.CONTENT_TABLES}
 """
 
 
-def draw_check(rater: RaterAtWork, *, with_content: bool = False) -> PickedTask | None:
-    """The check that comes now, with what it shows if wanted; None where a regular task does."""
+def draw_check(rater: RaterAtWork, *, lock: bool = True, with_content: bool = False) -> PickedTask | None:
+    """The check that comes now, with what it shows if wanted; None where a regular task does. `lock` as in
+    `task_selection.pick_task`."""
     if rater.injection is None:
         return None
     kind = rules.check_at(rater.injection, rater.n_drawn, seed=rater.seed, rater=rater.rater_id)
     if kind is None:
         return None
-    drawn = _draw(rater, kind, with_content=with_content)
+    drawn = _draw(rater, kind, lock=lock, with_content=with_content)
     if drawn is None:
         return None
     task_id, n_candidates, shown_before, *content = drawn
@@ -98,7 +103,7 @@ def draw_check(rater: RaterAtWork, *, with_content: bool = False) -> PickedTask 
     )
 
 
-def _draw(rater: RaterAtWork, kind: str, *, with_content: bool) -> tuple[Any, ...] | None:
+def _draw(rater: RaterAtWork, kind: str, *, lock: bool, with_content: bool) -> tuple[Any, ...] | None:
     """Task, number of candidates, the order in which a repeated one was shown, and the content."""
     assert rater.injection is not None
     params: dict[str, Any] = {
@@ -110,8 +115,11 @@ def _draw(rater: RaterAtWork, kind: str, *, with_content: bool) -> tuple[Any, ..
     }
     if kind == "repeat":
         statement = _REPEAT_WITH_CONTENT if with_content else _REPEAT_ALONE
+        statement = statement.replace("{made_if}", "" if lock else _WITHOUT_WAITING)
     else:
-        statement = content_sql.with_content(_FROM_POOL) if with_content else _FROM_POOL
+        statement = _FROM_POOL + (_LOCK if lock else "")
+        if with_content:
+            statement = content_sql.with_content(statement)
     with connection.cursor() as cursor:
         cursor.execute(open_to(rater, statement), params)
         row: tuple[Any, ...] | None = cursor.fetchone()

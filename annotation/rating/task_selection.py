@@ -47,9 +47,8 @@ FROM annotation_task t
 WHERE {OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s
   AND {UNMET}
 ORDER BY t.shuffle_key
-LIMIT 1
-FOR UPDATE OF t SKIP LOCKED
-"""
+LIMIT 1"""
+_LOCK = "\nFOR UPDATE OF t SKIP LOCKED"
 
 # How many open tasks are looked through for the first ones: a rater who has met thousands of them does not wait.
 _LOOK_THROUGH = 4096
@@ -130,19 +129,24 @@ class PickedTask:
     content: Sequence[Any] | None = None
 
 
-def pick_task(rater: RaterAtWork, *, assignment: uuid.UUID, with_content: bool = False) -> PickedTask | None:
-    """The task for an assignment that is to be made. None where no more are open to this rater. A policy reads no
-    content."""
+def pick_task(
+    rater: RaterAtWork, *, assignment: uuid.UUID, lock: bool = True, with_content: bool = False
+) -> PickedTask | None:
+    """The task for an assignment that is to be made; None where no more are open to this rater.
+
+    Without `lock`, for whoever locks and compares the task in the next statement: a lock that ends with its own
+    statement guards nothing, and costs a commit on disk. A policy reads no content, and always locks.
+    """
     return (
-        _next_in_queue(rater, with_content=with_content)
+        _next_in_queue(rater, lock=lock, with_content=with_content)
         if rater.ordering is None
         else _draw_by_policy(rater, rater.ordering, assignment)
     )
 
 
-def _next_in_queue(rater: RaterAtWork, *, with_content: bool) -> PickedTask | None:
+def _next_in_queue(rater: RaterAtWork, *, lock: bool, with_content: bool) -> PickedTask | None:
     """The first open task after the rater's cursor that they have not met; from the beginning when none is left."""
-    statement = open_to(rater, NEXT_IN_QUEUE)
+    statement = open_to(rater, NEXT_IN_QUEUE) + (_LOCK if lock else "")
     if with_content:
         statement = content_sql.with_content(statement)
     for span in _queue_laps(rater.cursor):

@@ -115,8 +115,12 @@ def _draw(seat: _Seat) -> tuple[Lease, dict[str, Any], TaskContent | None] | tup
     that was read with it: of a study without hints, which belong to the lease, and without a policy."""
     rater, new = seat.rater, uuid.uuid4()
     whole = rater.hints_withheld is None and rater.ordering is None
-    check = drawing.draw_check(rater, with_content=whole)
-    picked = check or seat.picked or task_selection.pick_task(rater, assignment=new, with_content=whole)
+    check = drawing.draw_check(rater, lock=False, with_content=whole)
+    picked = (
+        check
+        or seat.picked
+        or task_selection.pick_task(rater, assignment=new, lock=False, with_content=whole)
+    )
     if picked is None:
         return None, None, None
     lease, params = leases.draw_lease(new, rater, picked, now=timezone.now())

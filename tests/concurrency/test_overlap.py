@@ -109,7 +109,7 @@ def refused_last_places(at_once, study: Study, users: list[User]) -> list[Integr
 
 def test_the_race_shows_when_a_lease_takes_no_lock(at_once, unguarded):
     """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
-    unguarded(task_selection, "NEXT_IN_QUEUE", "FOR UPDATE OF t SKIP LOCKED")
+    unguarded(task_selection, "_LOCK", "FOR UPDATE OF t SKIP LOCKED")
     race_shows(lambda: refused_last_places(at_once, *make_study(1, 12)))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from uuid import uuid4
 
-from annotation.checks import rules
+import pytest
+from django.db import connection, transaction
+
+from annotation import access
+from annotation.checks import drawing, rules
 from annotation.checks.rules import Injection
 from annotation.checks.settings import set_injection
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, CheckOutcome, GoldKey, Rater, Study, Task, TaskCandidate, User
-from annotation.rating import briefings, judgments, leases
+from annotation.rating import briefings, judgments, leases, task_selection
 from tests import factories
 from tests.annotation.importing.answers import comparison, rating
 
@@ -141,3 +146,39 @@ def test_shares_and_spacing_that_cannot_be_are_refused(study, values, field):
         set_injection(study, actor=None, **values)
     assert field in {problem.field for problem in refused.value.problems}
     assert "injection" not in Study.objects.get().rules
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["gold", "repeat", None])
+def test_a_draw_without_a_lock_waits_for_no_disk(study, kind):
+    """Locks and rows are written, and what is written is waited for when it is committed."""
+    make_pool(study, Task.Kind.GOLD, 4)
+    user = factories.member(study)
+    for _ in range(3):
+        judgments.submit(user, leases.lease_next(user, study.slug)[1].id, rating(4))
+    if kind:
+        set_injection(study, actor=None, **{kind: 0.5}, **OFTEN)
+    rater = access.rater_at_work(user, study.slug)
+    turn = next(
+        n
+        for n in range(3, 40)
+        if kind is None or rules.check_at(rater.injection, n, seed=rater.seed, rater=rater.rater_id)
+    )
+    rater = replace(rater, n_drawn=turn)
+    waits = []
+    for lock in (True, False):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit = on")
+            drawn = drawing.draw_check(rater, lock=lock, with_content=True)
+            picked = drawn or task_selection.pick_task(
+                rater, assignment=uuid4(), lock=lock, with_content=True
+            )
+            assert bool(drawn) == (kind is not None)
+            assert picked.content is not None
+            cursor.execute(
+                "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
+                " AND current_setting('synchronous_commit') = 'on'"
+            )
+            waits.append(cursor.fetchone()[0])
+            transaction.set_rollback(True)
+    assert waits == [True, False]
