@@ -10,6 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from scoring.metrics.server_use import cost_of
+
 # ── scores ──
 
 
@@ -129,9 +131,31 @@ class ModelRun(models.Model):
     # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
     n_openings = models.PositiveSmallIntegerField(default=0)
     finished_at = models.DateTimeField(null=True, blank=True)
+    # As servers count them, of all requests of the run, also of those whose rows failed; a writer's model on this
+    # machine counts its own.
+    prompt_tokens = models.BigIntegerField(default=0, db_default=0)
+    completion_tokens = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         abstract = True
+
+    @property
+    def prices(self) -> tuple[float | None, float | None]:
+        """Of a million tokens read and written."""
+        raise NotImplementedError
+
+    @property
+    def cost(self) -> float | None:
+        """Of the run's tokens so far; None where it has no prices."""
+        price_in, price_out = self.prices
+        return cost_of(self.prompt_tokens, self.completion_tokens, price_in=price_in, price_out=price_out)
+
+    @property
+    def expected_cost(self) -> float | None:
+        """Of the whole run, if what is left costs as much as what is settled; None before the first rows are."""
+        if self.cost is None or not self.n_settled:
+            return None
+        return self.cost * max(self.n_rows / self.n_settled, 1.0)
 
     @property
     def is_finished(self) -> bool:
@@ -210,6 +234,11 @@ class ScoringRun(ModelRun):
     # Score again what this very scorer has scored already.
     again = models.BooleanField(default=False)
 
+    @property
+    def prices(self) -> tuple[float | None, float | None]:
+        """As the run was requested with them."""
+        return self.options.get("price_in"), self.options.get("price_out")
+
     class Meta:
         indexes = [
             models.Index(fields=["study", "-id"], name="run_by_study"),
@@ -239,8 +268,6 @@ class ScoringRow(ModelRow):
 
 
 # ── writers and writing runs ──
-
-_PER_PRICE = 1_000_000  # tokens
 
 
 class Writer(models.Model):
@@ -307,8 +334,6 @@ class WritingRun(ModelRun):
     publishing = models.BooleanField(default=False)
     identity = models.JSONField(default=dict)
     n_published = models.IntegerField(default=0)
-    prompt_tokens = models.BigIntegerField(default=0)
-    completion_tokens = models.BigIntegerField(default=0)
 
     class Meta:
         indexes = [
@@ -326,13 +351,9 @@ class WritingRun(ModelRun):
         return self.writer.name if self.writer else self.source
 
     @property
-    def cost(self) -> float | None:
-        """Of the run's tokens at the writer's current prices; None where it has none."""
-        writer = self.writer
-        if writer is None or (writer.price_in is None and writer.price_out is None):
-            return None
-        read, written = (writer.price_in or 0.0), (writer.price_out or 0.0)
-        return (self.prompt_tokens * read + self.completion_tokens * written) / _PER_PRICE
+    def prices(self) -> tuple[float | None, float | None]:
+        """The writer's, as they are now."""
+        return (self.writer.price_in, self.writer.price_out) if self.writer else (None, None)
 
 
 class WritingRow(ModelRow):

@@ -28,7 +28,8 @@ MODEL_OPTIONS = ("backbone", "checkpoint", "model")
 
 @dataclass(frozen=True)
 class RunLine:
-    """`weights`: the model that a scorer runs. `cost`: what a writer's model was paid."""
+    """`weights`: the model that a scorer runs. `cost`: what a server's tokens cost so far, `expected`
+    what they will."""
 
     run: ScoringRun | WritingRun
     title: str
@@ -37,6 +38,7 @@ class RunLine:
     has_no_worker: bool
     weights: str = ""
     cost: str = ""
+    expected: str = ""
 
 
 def run_line(run: ScoringRun) -> RunLine:
@@ -55,9 +57,12 @@ def writing_line(run: WritingRun) -> RunLine:
     return _run_line(
         run,
         title=run.title,
-        cost=f"{run.cost:,.4f}" if run.cost else "",
         waiting_since=None if run.n_openings else waiting_since,
     )
+
+
+def _money(amount: float | None) -> str:
+    return f"{amount:,.4f}" if amount else ""
 
 
 def _run_line(run: ScoringRun | WritingRun, *, waiting_since: datetime | None, **line: str) -> RunLine:
@@ -66,6 +71,8 @@ def _run_line(run: ScoringRun | WritingRun, *, waiting_since: datetime | None, *
         throughput=throughput(run.per_second),
         time_left=time_left(run.seconds_left),
         has_no_worker=waiting_since is not None and timezone.now() - waiting_since > NO_WORKER_AFTER,
+        cost=_money(run.cost),
+        expected=_money(run.expected_cost),
         **line,
     )
 

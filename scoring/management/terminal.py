@@ -69,6 +69,12 @@ def describe_progress(run: ModelRun) -> str:
     return ", ".join(words)
 
 
+def describe_usage(prompt_tokens: int, completion_tokens: int, cost: float | None) -> list[str]:
+    """What servers read and wrote; nothing where no server did."""
+    words = [f"{prompt_tokens:,} tokens read, {completion_tokens:,} written"] if completion_tokens else []
+    return words + ([] if cost is None else [f"cost {cost:,.4f}"])
+
+
 def follow_run(
     command: BaseCommand,
     engine: RunEngine[R],
@@ -145,14 +151,22 @@ def error_lines(error: DomainError) -> str:
 
 
 class RowProgress:
-    def __init__(self, stream: OutputWrapper) -> None:
-        self._stream = stream
+    """`usage`, where there is one, says what servers have read and written so far, and what it costs."""
+
+    def __init__(self, stream: OutputWrapper, usage: Callable[[], list[str]] = list) -> None:
+        self._stream, self._usage = stream, usage
         self._began = time.monotonic()
 
     def __call__(self, n_settled: int, n_rows: int) -> None:
         per_second = n_settled / max(time.monotonic() - self._began, 1e-3)
         left = (n_rows - n_settled) / per_second
-        line = f"{n_settled} of {n_rows}, {per_second:.2f} a second, {left:.0f} s left"
+        words = [
+            f"{n_settled} of {n_rows}",
+            f"{per_second:.2f} a second",
+            f"{left:.0f} s left",
+            *self._usage(),
+        ]
+        line = ", ".join(words)[:_LINE_WIDTH]
         if self._stream.isatty():
             self._stream.write(f"\r{line:<{_LINE_WIDTH}}" + ("\n" if n_settled == n_rows else ""), ending="")
             self._stream.flush()

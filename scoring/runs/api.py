@@ -73,7 +73,7 @@ class RunOut(Out):
     shape = ScoringRun
     shown = (
         "id study scorer version options filter again state message n_rows n_done n_failed per_second seconds_left "
-        "created_by created_at working_since worked_at finished_at"
+        "prompt_tokens completion_tokens cost expected_cost created_by created_at working_since worked_at finished_at"
     )
     notes = {
         "message": "What went wrong, when something did.",
@@ -81,6 +81,10 @@ class RunOut(Out):
         "n_failed": "Their reasons are in …/faults/.",
         "per_second": "Rows; null before the first are settled.",
         "seconds_left": "Null where that cannot be told.",
+        "prompt_tokens": "As servers count what they read for this run.",
+        "completion_tokens": "As servers count what they write for this run.",
+        "cost": "At the prices of the options; null without any.",
+        "expected_cost": "Of the whole run, at the cost of the rows so far; null before the first.",
         "worked_at": "When rows were last settled, or put back.",
     }
     study = serializers.SlugField(source="study.slug")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from scoring.metrics import registry
 from scoring.metrics.contract import Metric, deciding_identity
+from scoring.metrics.server_use import ServerUse, UsageMeter
 from scoring.models import Scorer
 from scoring.runs.model_loading import LoadedModel, canonical_json, runtime
 
 LOADED = LoadedModel[Metric]()
+# What servers report to this process, in which one metric scores at a time.
+METER = UsageMeter()
 loading_seconds, unload = LOADED.loading_seconds, LOADED.unload
 
 
@@ -22,7 +26,8 @@ def is_loaded(metric: str, options: Mapping[str, Any]) -> bool:
 
 def load(metric: str, options: Mapping[str, Any]) -> Metric:
     """The metric with its weights in memory. Raises OptionError, SetupError and whatever loading raises."""
-    return LOADED.load(_key(metric, options), lambda: registry.open_metric(metric, options, runtime()))
+    metered = replace(runtime(), server=ServerUse(meter=METER))
+    return LOADED.load(_key(metric, options), lambda: registry.open_metric(metric, options, metered))
 
 
 def _key(metric: str, options: Mapping[str, Any]) -> str:

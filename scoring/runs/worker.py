@@ -70,6 +70,7 @@ class _Worker:
             return time.monotonic() < until and not self.stopping()
 
         self.holder.hold()
+        loaded_metric.METER.take()  # an earlier run's last requests, answered after it was stopped
         try:
             batch = self._take(allow_single=True)
             while batch is not None:
@@ -107,13 +108,29 @@ class _Worker:
         )
         loaded = batch.loaded
         examples = [example for example in loaded.examples if example.key in set(still_leased)]
-        outcomes: list[Outcome] = [*loaded.faults, *score_batch(self.metric, examples)]
+        try:
+            outcomes: list[Outcome] = [*loaded.faults, *score_batch(self.metric, examples)]
+        finally:
+            # Also of a batch that ended the run: its tokens were paid for.
+            self._store_usage()
         retry_on_lost_connection(
             lambda: results.store_outcomes(
                 self.run, self.holder.number, outcomes, scored_elsewhere=loaded.scored
             ),
             on_reconnect=self.holder.hold,
         )
+
+    def _store_usage(self) -> None:
+        usage = loaded_metric.METER.take()
+        if usage.requests:
+            retry_on_lost_connection(
+                lambda: SCORING.move_counters(
+                    self.run.pk,
+                    prompt_tokens=usage.prompt_tokens,
+                    completion_tokens=usage.completion_tokens,
+                ),
+                on_reconnect=self.holder.hold,
+            )
 
 
 def _metric_of(run: ScoringRun) -> Metric | None:

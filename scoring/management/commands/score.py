@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from scoring.management.terminal import (
     RowProgress,
     add_scorer_options,
     describe_progress,
+    describe_usage,
     error_lines,
     follow_run,
     parse_scorer_options,
 )
 from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
+from scoring.metrics.server_use import Usage, cost_of
 from scoring.models import ScoringRun
 from scoring.runs import loaded_metric, scoring_runs
 from scoring.runs.claims import SCORING
@@ -34,6 +37,22 @@ def _describe_summary(summary: Summary, target: Path) -> str:
         lines.append(f"{summary.n_before} of them had it before.")
     faults = sorted(summary.faults.items(), key=lambda fault: -fault[1])
     return "\n".join([*lines, *(f"{n:>8} × {code}" for code, n in faults)])
+
+
+class _FileUsage:
+    """What servers have read and written since this began, and what it costs."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._prices = {name: options.get(name) for name in ("price_in", "price_out")}
+        self._usage = Usage()
+        loaded_metric.METER.take()
+
+    def __call__(self) -> list[str]:
+        self._usage = self._usage.plus(loaded_metric.METER.take())
+        if not self._usage.requests:
+            return []
+        tokens = self._usage.prompt_tokens, self._usage.completion_tokens
+        return describe_usage(*tokens, cost_of(*tokens, **self._prices))
 
 
 class Command(BaseCommand):
@@ -97,8 +116,14 @@ class Command(BaseCommand):
             read_rows(source, reads=reads, hears=entry.hears)
             check_target(target)
             model = loaded_metric.load(metric, chosen)
+            usage = _FileUsage(chosen)
             summary = score_file(
-                source, target, model, reads=reads, hears=entry.hears, on_progress=RowProgress(self.stderr)
+                source,
+                target,
+                model,
+                reads=reads,
+                hears=entry.hears,
+                on_progress=RowProgress(self.stderr, usage),
             )
         except (registry.OptionError, SetupError) as error:
             raise CommandError(str(error)) from error
@@ -106,6 +131,8 @@ class Command(BaseCommand):
             again = f"Stopped. What was scored is in {target}; the same command goes on from there."
             raise CommandError(again, returncode=130) from None
         self.stdout.write(_describe_summary(summary, target))
+        if words := usage():
+            self.stdout.write(f"{', '.join(words)}.")
 
     def _score_study(self, study: Study, options: dict[str, Any]) -> None:
         if options["output"]:
@@ -149,7 +176,14 @@ def _study(slug: str) -> Study:
 
 
 def describe_run(run: ScoringRun) -> str:
-    return "waiting for the model" if run.scorer_id is None else describe_progress(run)
+    if run.scorer_id is None:
+        return "waiting for the model"
+    words = [describe_progress(run)]
+    if not run.is_finished and run.expected_cost is not None:
+        words.append(f"cost {run.cost:,.4f} of about {run.expected_cost:,.4f}")
+    else:
+        words += describe_usage(run.prompt_tokens, run.completion_tokens, run.cost)
+    return ", ".join(words)
 
 
 def _how_to_cancel(run: ScoringRun) -> str:

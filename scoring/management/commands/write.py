@@ -12,6 +12,7 @@ from annotation.management.lookup import study_by_slug
 from annotation.models import Study
 from scoring.management.terminal import (
     describe_progress,
+    describe_usage,
     error_lines,
     follow_run,
     parse_option_pairs,
@@ -117,12 +118,8 @@ class Command(BaseCommand):
 
 
 def _describe(run: WritingRun) -> str:
-    words = [describe_progress(run), f"{run.n_published} published"]
-    if run.completion_tokens:
-        words.append(f"{run.prompt_tokens:,} tokens read, {run.completion_tokens:,} written")
-    if run.cost is not None:
-        words.append(f"cost {run.cost:.4f}")
-    return ", ".join(words)
+    usage = describe_usage(run.prompt_tokens, run.completion_tokens, run.cost)
+    return ", ".join([describe_progress(run), f"{run.n_published} published", *usage])
 
 
 def _writer_settings(options: dict[str, Any]) -> WriterSettings:
