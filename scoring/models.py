@@ -234,16 +234,16 @@ class ScoringRun(ModelRun):
     # Score again what this very scorer has scored already.
     again = models.BooleanField(default=False)
 
-    @property
-    def prices(self) -> tuple[float | None, float | None]:
-        """As the run was requested with them."""
-        return self.options.get("price_in"), self.options.get("price_out")
-
     class Meta:
         indexes = [
             models.Index(fields=["study", "-id"], name="run_by_study"),
             models.Index(fields=["id"], condition=Q(state__in=("queued", "running")), name="run_unfinished"),
         ]
+
+    @property
+    def prices(self) -> tuple[float | None, float | None]:
+        """As the run was requested with them."""
+        return self.options.get("price_in"), self.options.get("price_out")
 
 
 class ScoringRow(ModelRow):
