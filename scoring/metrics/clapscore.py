@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.backbones.clap.checkpoints import open_clap
-from scoring.backbones.clap.embeddings import Clap, Embedding
+from scoring.backbones.clap.embeddings import Clap, Embedding, cosine
 from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
@@ -54,6 +54,4 @@ def _outcome(key: int, sound: Embedding | ExampleError, text: Embedding | Exampl
         return Outcome(key, fault=sound.fault)
     if isinstance(text, ExampleError):
         return Outcome(key, fault=text.fault)
-    # Rounding may carry two equal directions past 1.
-    cosine = min(max(float((sound.double() * text.double()).sum()), -1.0), 1.0)
-    return Outcome(key, {"value": Reading(cosine)})
+    return Outcome(key, {"value": Reading(cosine(sound, text))})

@@ -1,19 +1,19 @@
 """Embeddings of sounds and texts by CLAP, each computed once.
 
-CLAP hears ten seconds. What becomes of longer sounds is ours to say, because the published code crops them at random
-and so scores one clip differently each time:
+LAION's CLAP hears ten seconds, MS-CLAP seven. What becomes of longer sounds is ours to say, because the published code
+crops them at random and so scores one clip differently each time:
 
-- `families`: the mean of the embeddings of as many windows as cover the sound, evenly spread from its start to its end;
+- `windows`: the mean of the embeddings of as many windows as cover the sound, evenly spread from its start to its end;
 - `crop`: one window, as published, at a place drawn from the sound's own content, so that it is always the same.
 
-Shorter sounds are repeated as often as they fit and then padded with silence, as published. Models with feature fusion
-hear each window as they hear short sounds.
+Shorter sounds are repeated as often as they fit and then padded with silence, or repeated to the end for MS-CLAP, as
+published. Models with feature fusion hear each window as they hear short sounds.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,12 +49,20 @@ Embedding = torch.Tensor
 """A unit vector, float32 on the CPU, shape (dimensions,)."""
 
 
+def cosine(one: Embedding, other: Embedding) -> float:
+    """From -1 to 1: rounding may carry two equal directions past 1."""
+    return min(max(float((one.double() * other.double()).sum()), -1.0), 1.0)
+
+
+LAION, MICROSOFT = "LAION-CLAP", "MS-CLAP 2023"
+
+
 @dataclass(frozen=True)
 class ClapParts:
     """A checkpoint in memory: ClapModel, its feature extractor and tokenizer. `weights` is a digest of the first.
 
     `pcm16` says that samples are cut to 16 bits first, as LAION's code does and transformers' does not: it shows in the
-    quiet bands of a clean sound.
+    quiet bands of a clean sound. `text_end` is put behind every text before it becomes tokens.
     """
 
     model: Any
@@ -62,6 +70,8 @@ class ClapParts:
     tokenizer: Any
     weights: str
     pcm16: bool = False
+    family: str = LAION
+    text_end: str = ""
 
 
 class Clap:
@@ -75,6 +85,7 @@ class Clap:
         self._device = device
         self._long_sounds = long_sounds
         self._cache = cache
+        self.family = parts.family
         self.identity = self._identity()
         self._sounds = SoundFeatures(
             cache,
@@ -117,6 +128,7 @@ class Clap:
             },
             "long_sounds": self._long_sounds,
             "dtype": "float32",
+            **({"text_end": self._parts.text_end} if self._parts.text_end else {}),
         }
 
     def _windows(self, sound: Sound) -> torch.Tensor:
@@ -173,16 +185,31 @@ class Clap:
     @torch.inference_mode()
     def _embed_texts(self, texts: Sequence[str]) -> list[tuple[str, Embedding | ExampleError]]:
         tokenizer = self._parts.tokenizer
-        faults = [(text, fault) for text in texts if (fault := _text_fault(text, tokenizer))]
+        faults = [(text, fault) for text in texts if (fault := self._text_fault(text))]
         # By length: little is wasted on padding.
         faulty = {text for text, _ in faults}
         readable = sorted((text for text in texts if text not in faulty), key=len)
         embedded: list[tuple[str, Embedding | ExampleError]] = [*faults]
         for start in range(0, len(readable), _TEXTS_AT_ONCE):
             batch = readable[start : start + _TEXTS_AT_ONCE]
-            tokens = tokenizer(batch, padding=True, return_tensors="pt")
+            whole = [text + self._parts.text_end for text in batch]
+            tokens = tokenizer(whole, padding=True, return_tensors="pt")
             embedded += zip(batch, self._forward_text(tokens), strict=True)
         return embedded
+
+    def _text_fault(self, text: str) -> ExampleError | None:
+        if not text.strip():
+            return ExampleError(
+                "no_text", "There is no text to compare the sound with. Give the item a prompt."
+            )
+        length = len(self._parts.tokenizer(text + self._parts.text_end)["input_ids"])
+        if length <= MAX_TOKENS:
+            return None
+        return ExampleError(
+            "too_long",
+            f"This text takes {length} tokens and CLAP reads {MAX_TOKENS}, begin and end among them. Shorten it, or "
+            "use a scorer that reads long texts.",
+        )
 
     def _forward_text(self, tokens: Any) -> torch.Tensor:
         tokens = tokens.to(self._device)
@@ -241,16 +268,3 @@ def _crop(samples: NDArray[np.float32], size: int, *, seed: str) -> NDArray[np.f
     overflow = len(samples) - size
     start = int(text_digest(seed), 16) % (overflow + 1) if overflow > 0 else 0
     return samples[start : start + size]
-
-
-def _text_fault(text: str, tokenizer: Callable[..., Any]) -> ExampleError | None:
-    if not text.strip():
-        return ExampleError("no_text", "There is no text to compare the sound with. Give the item a prompt.")
-    length = len(tokenizer(text)["input_ids"])
-    if length > MAX_TOKENS:
-        return ExampleError(
-            "too_long",
-            f"This text takes {length} tokens and CLAP reads {MAX_TOKENS}, begin and end among them. Shorten it, or "
-            "use a scorer that reads long texts.",
-        )
-    return None

@@ -12,7 +12,7 @@ import pytest
 import torch
 from transformers import ClapModel
 
-from scoring.backbones.clap.checkpoints import LAION_CHECKPOINTS, laion_file, load_laion
+from scoring.backbones.clap.checkpoints import LAION_CHECKPOINTS, load_laion, published_file
 from scoring.metrics.contract import SetupError
 from tests.scoring.checkpoints import laion_state, tiny_clap_model
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_checkpoint_of_the_table_is_found_by_its_name(tmp_path: Path, name: str) -> None:
     for file in LAION_CHECKPOINTS[name]:
         (tmp_path / file).touch()
-        assert laion_file(name, tmp_path) == tmp_path / file
+        assert published_file(name, tmp_path) == tmp_path / file
         (tmp_path / file).unlink()
 
 
@@ -148,13 +148,13 @@ def test_a_checkpoint_that_is_not_there_is_named_with_its_file(tmp_path: Path, f
     with pytest.raises(
         SetupError, match=r"Put music_audioset_epoch_15_esc_90\.14\.pt into .*CONCORD_CHECKPOINTS"
     ):
-        laion_file("music-as", tmp_path if folder else None)
+        published_file("music-as", tmp_path if folder else None)
 
 
 def test_a_hub_name_means_no_file(tmp_path: Path) -> None:
-    assert laion_file("laion/clap-htsat-unfused", tmp_path) is None
+    assert published_file("laion/clap-htsat-unfused", tmp_path) is None
 
 
 def test_a_path_with_nothing_behind_it_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"no file .*gone\.pt"):
-        laion_file(str(tmp_path / "gone.pt"), None)
+        published_file(str(tmp_path / "gone.pt"), None)
