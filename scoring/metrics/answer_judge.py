@@ -41,7 +41,6 @@ _MUST = ("reference", "candidate")
 _MAY = ("question", "rationale", "transcript")
 
 # By what a prompt asks for: what it must hold, and where in an answer the rating's own token stands.
-_SCORE_LINE = AnswerFormat("Score", low=1, high=5)
 FORMS: Mapping[str, tuple[str, re.Pattern[str]]] = {
     "json": ('"score"', re.compile(r'"score"\s*:\s*[1-5]\W*\Z')),
     "result": ("[RESULT]", re.compile(r"\[RESULT\]\s*[1-5]\W*\Z")),
@@ -102,8 +101,8 @@ _RESULT = re.compile(r"\[RESULT\]\s*(\S+)\s*\Z")
 _SHOWN = 200
 
 
-def read_rating(answer: GeneratedText, form: str) -> int:
-    """A whole number from 1 to 5. Raises ExampleError `unparsable`."""
+def read_rating(answer: GeneratedText, form: str, ratings: Sequence[str] = RATINGS) -> int:
+    """One of the ratings, a whole number. Raises ExampleError `unparsable`."""
     if answer.cut:
         raise _unparsable(
             answer.text, "was cut off before its end, at the most tokens that a model may write"
@@ -113,20 +112,24 @@ def read_rating(answer: GeneratedText, form: str) -> int:
         raise _unparsable(answer.text, "is empty")
     match form:
         case "json":
-            return _rating_of_json(text)
+            return _rating_of_json(text, ratings)
         case "line":
-            number = parse_answer(text, _SCORE_LINE)
+            number = parse_answer(text, AnswerFormat("Score", low=1, high=len(ratings)))
         case _:
             found = _RESULT.search(text)
             if found is None or text.count("[RESULT]") > 1:
-                raise _unparsable(text, "does not end with one “[RESULT] <number from 1 to 5>”")
-            number = float(found[1]) if found[1] in RATINGS else math.nan
-    if number not in (1, 2, 3, 4, 5):
-        raise _unparsable(text, "gives a rating that is not 1, 2, 3, 4 or 5")
+                raise _unparsable(text, f"does not end with one “[RESULT] <number from 1 to {len(ratings)}>”")
+            number = float(found[1]) if found[1] in ratings else math.nan
+    if number not in range(1, len(ratings) + 1):
+        raise _unparsable(text, f"gives a rating that is not {_either(ratings)}")
     return int(number)
 
 
-def _rating_of_json(text: str) -> int:
+def _either(ratings: Sequence[str]) -> str:
+    return f"{', '.join(ratings[:-1])} or {ratings[-1]}"
+
+
+def _rating_of_json(text: str, ratings: Sequence[str]) -> int:
     fenced = _FENCE.match(text)
     try:
         content = json.loads(fenced[1] if fenced else text, object_pairs_hook=_unique_keys)
@@ -134,9 +137,9 @@ def _rating_of_json(text: str) -> int:
         raise _unparsable(text, "is not one JSON object alone, each of its keys once") from error
     score = content.get("score") if isinstance(content, dict) else None
     if isinstance(score, bool) or not isinstance(score, int | float):
-        raise _unparsable(text, 'has no “"score": <number from 1 to 5>” as JSON')
-    if score not in (1, 2, 3, 4, 5):
-        raise _unparsable(text, f"gives the rating {str(score)[:20]}, which is not 1, 2, 3, 4 or 5")
+        raise _unparsable(text, f'has no “"score": <number from 1 to {len(ratings)}>” as JSON')
+    if score not in range(1, len(ratings) + 1):
+        raise _unparsable(text, f"gives the rating {str(score)[:20]}, which is not {_either(ratings)}")
     return int(score)
 
 
@@ -152,9 +155,11 @@ def _unparsable(answer: str, what: str) -> ExampleError:
     return ExampleError("unparsable", f"The answer {what}. It begins: “{shown}”")
 
 
-def rating_probabilities(answer: GeneratedText, rating: int, form: str) -> tuple[float, ...]:
-    """The probabilities of the ratings 1 to 5 where the answer's own stands, as shares of what the five have together.
-    Raises ExampleError `no_logprobs` where that place cannot be made out."""
+def rating_probabilities(
+    answer: GeneratedText, rating: int, form: str, ratings: Sequence[str] = RATINGS
+) -> tuple[float, ...]:
+    """The probabilities of the ratings where the answer's own stands, as shares of what they have together. Raises
+    ExampleError `no_logprobs` where that place cannot be made out."""
     written = ""
     place = None
     for token in answer.tokens:
@@ -167,7 +172,7 @@ def rating_probabilities(answer: GeneratedText, rating: int, form: str) -> tuple
             "The rating is not one token of the answer, so its alternatives cannot be read. Use rating=written, or "
             "another model.",
         )
-    masses = [math.exp(place.labels.get(label, -math.inf)) for label in RATINGS]
+    masses = [math.exp(place.labels.get(label, -math.inf)) for label in ratings]
     return tuple(mass / sum(masses) for mass in masses)
 
 
@@ -176,7 +181,7 @@ def rating_probabilities(answer: GeneratedText, rating: int, form: str) -> tuple
 
 @dataclass
 class _Ratings:
-    """What one prompt in one context was answered: a distribution over 1 to 5 for each answer that counts."""
+    """What one prompt in one context was answered: a distribution over the ratings for each answer that counts."""
 
     distributions: list[tuple[float, ...]] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
@@ -195,8 +200,8 @@ def moments(distribution: Sequence[float]) -> tuple[float, float]:
     return mean, sum((value - mean) ** 2 * p for value, p in zip(values, distribution, strict=True))
 
 
-def _certain(rating: int) -> tuple[float, ...]:
-    return tuple(float(rating == place) for place in range(1, 6))
+def _certain(rating: int, n_ratings: int) -> tuple[float, ...]:
+    return tuple(float(rating == place) for place in range(1, n_ratings + 1))
 
 
 # ── settings ──
@@ -216,6 +221,7 @@ class JudgePlan:
     main: tuple[str, ...]
     decoding: Decoding
     prompts: Prompts
+    ratings: tuple[str, ...] = RATINGS
 
 
 def plan_text(options: Mapping[str, Any]) -> JudgePlan:
@@ -253,7 +259,7 @@ def _plan(options: Mapping[str, Any], family: str) -> JudgePlan:
         for name, prompt in chosen.items()
     }
     main = tuple(output for output, (context, _) in requests.items() if context == contexts[-1])
-    return JudgePlan(requests, main, _decoding(options), prompts)
+    return JudgePlan(requests, main, decoding_of(options, RATINGS), prompts)
 
 
 def _output_name(context: str, prompt: str, contexts: Sequence[str], prompts: Sequence[str]) -> str:
@@ -262,7 +268,8 @@ def _output_name(context: str, prompt: str, contexts: Sequence[str], prompts: Se
     return context if len(contexts) > 1 else prompt
 
 
-def _decoding(options: Mapping[str, Any]) -> Decoding:
+def decoding_of(options: Mapping[str, Any], ratings: tuple[str, ...]) -> Decoding:
+    """How a judge's answers are written. Raises OptionError."""
     if options["samples"] > 1 and not options["temperature"]:
         raise OptionError(
             "samples", "at temperature 0 every sample is the same; set a temperature above 0, such as 0.7"
@@ -280,7 +287,7 @@ def _decoding(options: Mapping[str, Any]) -> Decoding:
         top_p=options["top_p"],
         samples=options["samples"],
         seed=options["seed"],
-        labels=RATINGS if options["rating"] == "expected" else (),
+        labels=ratings if options["rating"] == "expected" else (),
         extra=extra,
         together=options["sampling"] == "together",
     )
@@ -365,7 +372,7 @@ class AnswerJudge:
         ready: list[Example] = []
         for example in examples:
             try:
-                _check(example, hears=self._hears)
+                check_answer(example, hears=self._hears)
             except ExampleError as error:
                 outcomes.append(fault_outcome(example.key, error))
             else:
@@ -409,18 +416,21 @@ class AnswerJudge:
             return fault_outcome(example.key, error)
 
     def _ratings(self, texts: Sequence[GeneratedText], form: str) -> _Ratings:
-        ratings = _Ratings(answers=[text.text for text in texts])
+        ratings, scale = _Ratings(answers=[text.text for text in texts]), self._plan.ratings
         for text in texts:
             try:
-                rating = read_rating(text, form)
+                rating = read_rating(text, form, scale)
             except ExampleError as error:
                 ratings.faults.append(error)
                 if not self._unreadable_as_lowest:
                     continue
-                rating, distribution = 1, _certain(1)
+                rating, distribution = 1, _certain(1, len(scale))
             else:
-                expected = bool(self._plan.decoding.labels)
-                distribution = rating_probabilities(text, rating, form) if expected else _certain(rating)
+                distribution = (
+                    rating_probabilities(text, rating, form, scale)
+                    if self._plan.decoding.labels
+                    else _certain(rating, len(scale))
+                )
             ratings.written.append(rating)
             ratings.distributions.append(distribution)
         return ratings
@@ -454,35 +464,38 @@ class AnswerJudge:
         if n_faults:
             provenance["unreadable"] = n_faults
         if lacking := [
-            name for name in CONTEXTS[self._plan.requests[self._plan.main[0]][0]] if not _field(example, name)
+            name
+            for name in CONTEXTS[self._plan.requests[self._plan.main[0]][0]]
+            if not field_text(example, name)
         ]:
             provenance["lacks"] = lacking
-        readings = {"value": Reading(mean, _named(whole), provenance)}
+        readings = {"value": Reading(mean, self._named(whole), provenance)}
         written = [rating for output in self._plan.main for rating in by_output[output].written]
         if self._plan.decoding.labels:
-            readings["written"] = Reading((statistics.fmean(written) - 1) / 4)
+            readings["written"] = Reading((statistics.fmean(written) - 1) / (len(self._plan.ratings) - 1))
         if self._plan.decoding.labels or len(texts) > 1:
             readings["variance"] = Reading(variance)
         if len(self._plan.requests) > 1:
-            readings |= {output: Reading(moments(one)[0], _named(one)) for output, one in predicted.items()}
+            readings |= {
+                output: Reading(moments(one)[0], self._named(one)) for output, one in predicted.items()
+            }
         if len(main) > 1:
             readings["spread"] = Reading(statistics.stdev(moments(one)[0] for one in main))
         if self._unreadable_as_lowest or len(texts) > 1:
             readings["unreadable"] = Reading(n_faults / len(texts))
         return readings
 
+    def _named(self, distribution: Sequence[float]) -> dict[str, float]:
+        return dict(zip(self._plan.ratings, distribution, strict=True))
 
-def _named(distribution: Sequence[float]) -> dict[str, float]:
-    return dict(zip(RATINGS, distribution, strict=True))
 
-
-def _field(example: Example, name: str) -> str:
+def field_text(example: Example, name: str) -> str:
     """Where an item has no question, its prompt is what was asked."""
     own = example.fields.get(name, "").strip()
     return own or (example.fields.get("prompt", "").strip() if name == "question" else "")
 
 
-def _check(example: Example, *, hears: bool) -> None:
+def check_answer(example: Example, *, hears: bool) -> None:
     """Raises ExampleError."""
     if len(example.texts) != 1:
         raise ExampleError("no_text", "There is no answer to rate. Give the candidate a text.")
@@ -495,6 +508,6 @@ def _check(example: Example, *, hears: bool) -> None:
 
 
 def _question(example: Example, prompt: JudgePrompt, context: Sequence[str]) -> str:
-    values = dict.fromkeys(_MAY, "") | {name: _field(example, name) for name in context}
+    values = dict.fromkeys(_MAY, "") | {name: field_text(example, name) for name in context}
     values |= {"reference": example.fields["reference"].strip(), "candidate": example.texts[0].strip()}
     return fill_lines(prompt.ask, values, always=("candidate",))

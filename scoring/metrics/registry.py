@@ -231,6 +231,76 @@ _JUDGE_OPTIONS = (
     *SERVED,
 )
 
+_LONG_SOUNDS = Option(
+    "long_sounds",
+    "choice",
+    "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place, "
+    "which published code draws at random and this one from the sound itself.",
+    default="windows",
+    choices=("windows", "crop"),
+)
+_AURA_OPTIONS = (
+    _READER,
+    Option(
+        "checkpoint",
+        "text",
+        "The contrastive model that compares recording and answer: msclap-2023, for which the thresholds were made, or "
+        "any that CLAPScore takes.",
+        default="msclap-2023",
+    ),
+    Option(
+        "shots",
+        "number",
+        "How many examples of each rating the judge is shown.",
+        default=3,
+        minimum=0,
+        maximum=3,
+    ),
+    Option("rationale", "flag", "The judge gives its reason before the rating.", default=True),
+    Option(
+        "weight",
+        "decimal",
+        "How much the entailment counts: w of the paper, 0.1 in the released code.",
+        default=0.1,
+        minimum=0.0,
+        maximum=100.0,
+    ),
+    Option(
+        "contradicts_below",
+        "decimal",
+        "A cosine below this is a contradiction (-1): 0.25 in the released code.",
+        default=0.25,
+        minimum=-1.0,
+        maximum=1.0,
+    ),
+    Option(
+        "entails_above",
+        "decimal",
+        "A cosine above this is an entailment (1); between the two it is neutral: 0.55 in the released code.",
+        default=0.55,
+        minimum=-1.0,
+        maximum=1.0,
+    ),
+    Option(
+        "normalisation",
+        "choice",
+        "range brings the sum of both parts to 0 to 1 by the least and the greatest that it can be, as the paper and "
+        "its code; none leaves it.",
+        default="range",
+        choices=("range", "none"),
+    ),
+    Option(
+        "ungrounded",
+        "choice",
+        "What becomes of an answer whose recording or hypothesis cannot be read: fault leaves the row without a score; "
+        "neutral counts the entailment as 0, as the released code does for a missing file.",
+        default="fault",
+        choices=("fault", "neutral"),
+    ),
+    _LONG_SOUNDS,
+    *(option for option in _JUDGE_OPTIONS if option.name not in ("context", "template")),
+)
+
 # ── measures of an answer's text against its reference answer: each reads texts alone ──
 
 _SIMILARITY: tuple[MetricEntry, ...] = (
@@ -524,18 +594,11 @@ ENTRIES: tuple[MetricEntry, ...] = (
             Option(
                 "checkpoint",
                 "text",
-                "LAION's music-as, 630k-as, music-speech-as, music-speech or 630k-best, the path of such a .pt file, a "
-                "name on the hub such as laion/clap-htsat-unfused, or a folder.",
+                "LAION's music-as, 630k-as, music-speech-as, music-speech or 630k-best, Microsoft's msclap-2023, the "
+                "path of such a file, a name on the hub such as laion/clap-htsat-unfused, or a folder.",
                 required=True,
             ),
-            Option(
-                "long_sounds",
-                "choice",
-                "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place, "
-                "which published code draws at random and this one from the sound itself.",
-                default="windows",
-                choices=("windows", "crop"),
-            ),
+            _LONG_SOUNDS,
         ),
     ),
     MetricEntry(
@@ -633,6 +696,18 @@ ENTRIES: tuple[MetricEntry, ...] = (
         opens="scoring.metrics.answer_judge:open_audio_judge",
         checks="scoring.metrics.answer_judge:plan_audio",
         options=(_BACKBONE, *_JUDGE_OPTIONS),
+    ),
+    MetricEntry(
+        name="aura",
+        title="AURA",
+        summary=(
+            "A language model rates an answer against a reference answer, and a contrastive model tells whether the "
+            "recording entails what it claims."
+        ),
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.aura.scorer:open_aura",
+        checks="scoring.metrics.aura.plan:plan_aura",
+        options=_AURA_OPTIONS,
     ),
     MetricEntry(
         name="orca",

@@ -11,6 +11,7 @@ from annotation.bulk_queries import existing_values
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study, System
 from scoring.metrics import answer_judge, llm_judge, registry
+from scoring.metrics.aura import plan as aura_plan
 from scoring.metrics.registry import OptionError, Reads
 from scoring.prompts import PromptError, parse
 
@@ -49,6 +50,8 @@ def check_prompts(definition: Mapping[str, Any], of: str, *, field: str) -> None
         prompts = parse(definition)
         if of in answer_judge.FAMILIES:
             answer_judge.check_judge_prompts(prompts)
+        elif of == aura_plan.FAMILY:
+            aura_plan.check_aura_prompts(prompts)
         else:
             llm_judge.check_prompts(prompts, of)
     except PromptError as error:
