@@ -20,7 +20,7 @@ from analytics.statistics.arrays import FloatArray
 from annotation.listening import clip_cache
 from annotation.models import Answer, Candidate, Clip, ItemVersion, Study
 from scoring.metrics import registry
-from scoring.metrics.contract import Sound
+from scoring.metrics.contract import USUAL_OUTPUTS, Sound
 from scoring.metrics.registry import Reads
 from scoring.models import Scorer
 from scoring.training.contract import (
@@ -339,8 +339,6 @@ def _as_one_to_five(values: np.ndarray[Any, Any], question: MeasuredQuestion) ->
 # Pseudo-labels from stored scores: a model learns from them before it learns from people (ORCA, Table 3, scenario 5;
 # CMI-RewardBench §3.3.2), for there are more of them, on candidates without votes too.
 
-_DEFAULT_OUTPUTS = ("value", "default", "mean")
-
 
 def pseudo_labelled_answers(study: Study, scorer: Scorer) -> list[TrainingExample]:
     """Answers in words with the scorer's rating as the only one. A score from 0 to 1 is a probability and is brought to
@@ -407,7 +405,7 @@ def _is_clip(shown: dict[int, Candidate], candidate: int) -> bool:
 
 def _output(scores: Scores) -> int:
     """The usual output of a scorer that has several."""
-    named = [scores.outputs.index(name) for name in _DEFAULT_OUTPUTS if name in scores.outputs]
+    named = [scores.outputs.index(name) for name in USUAL_OUTPUTS if name in scores.outputs]
     return named[0] if named else 0
 
 

@@ -98,6 +98,12 @@ OPTION_LABELS: dict[str, Promise] = {
     "alpha": _("Weight of recall"),
     "beta": _("Beta"),
     "gamma": _("Largest penalty for order"),
+    "shots": _("Examples of each rating"),
+    "weight": _("Weight of the entailment"),
+    "contradicts_below": _("Contradiction below"),
+    "entails_above": _("Entailment above"),
+    "normalisation": _("Normalisation"),
+    "ungrounded": _("Without recording or hypothesis"),
 }
 
 

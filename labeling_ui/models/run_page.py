@@ -237,6 +237,14 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("The item has no reference answer."),
         _("Add a reference answer to the item, or choose a scorer that needs none."),
     ),
+    "no_question": (
+        _("The item has no question."),
+        _("Add a question to the item, or choose a scorer that needs none."),
+    ),
+    "no_hypothesis": (
+        _("The model did not make one English statement of question and answer, so the score is missing."),
+        _("Read some of the answers; other prompts or another model may do better."),
+    ),
     "unknown_script": (
         _("The encoder knows no character of the text."),
         _("Choose an encoder of the text's language, or a multilingual one."),

@@ -69,6 +69,9 @@ class BatchLimits:
     seconds: float
 
 
+# The output that stands for a scorer with several, where none is of a question's own name: the first of these.
+USUAL_OUTPUTS = ("value", "default", "score", "mean")
+
 # Parts of an identity for people to go by: the words of a prompt set that change a score stand there themselves.
 NAMES_ONLY = frozenset({"prompt_set"})
 

@@ -234,8 +234,8 @@ _JUDGE_OPTIONS = (
 _LONG_SOUNDS = Option(
     "long_sounds",
     "choice",
-    "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place, "
-    "which published code draws at random and this one from the sound itself.",
+    "CLAP hears ten seconds, MS-CLAP seven. Of longer sounds, windows takes the mean over the whole, and crop one "
+    "place, which published code draws at random and this one from the sound itself.",
     default="windows",
     choices=("windows", "crop"),
 )
@@ -534,13 +534,7 @@ _SIMILARITY_BY_MODEL: tuple[MetricEntry, ...] = (
                 choices=("combined", "text", "audio"),
             ),
             *_fluency(0.97, 0.3),
-            Option(
-                "long_sounds",
-                "choice",
-                "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place.",
-                default="windows",
-                choices=("windows", "crop"),
-            ),
+            _LONG_SOUNDS,
         ),
     ),
 )

@@ -14,6 +14,7 @@ from annotation.protocols import Protocol, QuestionSpec
 from annotation.rating.rules import hints
 from scoring import learned
 from scoring.metrics import registry
+from scoring.metrics.contract import USUAL_OUTPUTS
 from scoring.metrics.registry import Reads
 from scoring.models import Scorer, ScoringRun
 from scoring.training.contract import heads_by_question
@@ -24,8 +25,6 @@ PROBABILITY_SCORERS = frozenset({"aqascore", "orca"})
 # The difference between two candidates' scores is the log-odds that people prefer the first (Bradley & Terry, 1952);
 # each output is a head, and about the question that such a head learns from.
 LOG_ODDS_SCORERS = frozenset({"cmi-rm"})
-# The output that stands for a scorer with several, none of a question's own name.
-_DEFAULT_OUTPUTS = ("default", "value", "mean")
 # Where a scorer of pairs prefers neither, unless its identity says otherwise.
 EVEN_PROBABILITY = 0.5
 
@@ -151,7 +150,7 @@ def outputs_by_question(scorer: Scorer, questions: Sequence[str], outputs: Colle
 
 def output_of_question(question: str, outputs: Collection[str]) -> str | None:
     """The output that is about a question: that of its name, or the usual one."""
-    return next((name for name in (question, *_DEFAULT_OUTPUTS) if name in outputs), None)
+    return next((name for name in (question, *USUAL_OUTPUTS) if name in outputs), None)
 
 
 def sigmoid(log_odds: float) -> float:

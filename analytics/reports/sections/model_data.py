@@ -15,7 +15,7 @@ from analytics.data import scores as data_scores
 from analytics.data.postgres import BoolArray
 from analytics.data.questions import MeasuredQuestion
 from analytics.data.votes import NOBODY, Votes, is_repeated_vote
-from analytics.evaluation.results import DEFAULT_OUTPUT, ENSEMBLE_MEAN, ENSEMBLE_SPREAD
+from analytics.evaluation.results import ENSEMBLE_SPREAD
 from analytics.reports.agreement import votes_for_agreement
 from analytics.reports.document import Cell, Column, Measured, Table
 from analytics.reports.reasons import SCORES, Sentences, measured
@@ -26,6 +26,7 @@ from annotation.models import Answer, Question, Study
 from annotation.protocols import QuestionSpec
 from annotation.studies.protocols import load_protocol
 from scoring.metrics import registry
+from scoring.metrics.contract import USUAL_OUTPUTS
 from scoring.metrics.registry import Reads
 from scoring.models import Score, Scorer
 
@@ -265,20 +266,20 @@ class ScoredBy:
         return None if musicality is None or alignment is None else (musicality, alignment)
 
     def for_question(self, question: MeasuredQuestion) -> Sequence[ScorerOutput]:
-        """The output of the question's name, or both heads, or the usual one: the default question's where a scorer
-        asks several, their mean, or the first."""
+        """The output of the question's name, or both heads, or the usual one: the value or score, the default
+        question's where a scorer asks several, their mean, or the first."""
         if own := self.output(question.key):
             return [own]
         if heads := self.heads():
             return heads
         scores = [one for one in self.outputs if one.output not in (ENSEMBLE_SPREAD, VARIANCE)]
         preferred = sorted(
-            scores, key=lambda one: (_DEFAULT_OUTPUTS.get(one.output, len(_DEFAULT_OUTPUTS)), one.output)
+            scores, key=lambda one: (_RANK_OF_OUTPUT.get(one.output, len(_RANK_OF_OUTPUT)), one.output)
         )
         return preferred[:1]
 
 
-_DEFAULT_OUTPUTS = {DEFAULT_OUTPUT: 0, "value": 1, ENSEMBLE_MEAN: 2}
+_RANK_OF_OUTPUT = {output: rank for rank, output in enumerate(USUAL_OUTPUTS)}
 
 
 def scored_by(study: Study) -> list[ScoredBy]:

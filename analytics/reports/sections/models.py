@@ -243,7 +243,7 @@ def _scorers(scored: Sequence[ScoredBy]) -> Table:
             _(
                 "The letters after @ begin the digest of all that can change a score. Of several outputs, that of a "
                 "question’s own name is held against it; else musicality and alignment where there are both; else the "
-                "usual one: “default”, “value”, the mean, or the first."
+                "usual one: “value”, “default”, “score”, the mean, or the first."
             ),
             *_prompt_notes(scored),
         ],
