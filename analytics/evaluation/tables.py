@@ -29,6 +29,7 @@ from analytics.statistics.bootstrap import SENTENCES
 from annotation.csv_escaping import escape_formula
 from scoring.metrics import registry
 from scoring.metrics.aqascore import published_row
+from scoring.metrics.aura.formula import RELEASED_CLAP, RELEASED_THRESHOLDS, unsuited_clap
 from scoring.metrics.contract import deciding_identity
 
 # Rows: results of one scorer through all benchmarks of a table.
@@ -414,6 +415,9 @@ def asked_lines(result: BenchmarkResult) -> Iterator[str]:
     """The prompts, the task and the questions of a result, each with the row of the paper that has it."""
     if prompts := result.identity.get("prompt_set"):
         yield f"prompts {prompts['name']}, sha256 {prompts['sha256']}"
+    if clap := unsuited_clap(result.identity):
+        lower, upper = RELEASED_THRESHOLDS
+        yield f"thresholds {lower:g} and {upper:g} of the entailment: made for {RELEASED_CLAP}, not for {clap}"
     if task := result.options.get("task"):
         yield f"task {task}"
     for name, question in result.identity.get("templates", {}).items():

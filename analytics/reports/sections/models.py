@@ -33,6 +33,7 @@ from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.correlation import pearson_and_spearman
 from analytics.statistics.judges.accuracy import pairwise_accuracy
 from analytics.statistics.judges.logistic_regression import probability
+from scoring.metrics.aura.formula import RELEASED_CLAP, unsuited_clap
 
 SHOWN = 20
 # Which scorer is best takes its figure and no interval.
@@ -246,8 +247,22 @@ def _scorers(scored: Sequence[ScoredBy]) -> Table:
                 "usual one: “value”, “default”, “score”, the mean, or the first."
             ),
             *_prompt_notes(scored),
+            *_threshold_notes(scored),
         ],
     )
+
+
+def _threshold_notes(scored: Sequence[ScoredBy]) -> Iterator[str]:
+    """AURA's thresholds where they are used with a CLAP that they were not made for."""
+    for one in scored:
+        if clap := unsuited_clap(one.scorer.config):
+            yield _(
+                "%(scorer)s: its thresholds of entailment were made for %(made_for)s, not for %(clap)s."
+            ) % {
+                "scorer": one.scorer,
+                "made_for": RELEASED_CLAP,
+                "clap": clap,
+            }
 
 
 def _prompt_notes(scored: Sequence[ScoredBy]) -> Iterator[str]:

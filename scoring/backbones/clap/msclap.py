@@ -19,6 +19,7 @@ from typing import Any
 import torch
 import transformers
 from torch import nn
+from transformers.audio_utils import mel_filter_bank
 
 from scoring.backbones.clap.embeddings import MICROSOFT, ClapParts
 from scoring.backbones.clap.htsat import (
@@ -117,6 +118,9 @@ def load_msclap(state: State, path: Path) -> MsClap:
         n_layer=count_parts(gpt, r"h\.(\d+)\."),
         # Every size of GPT-2 has heads of 64.
         n_head=words.shape[1] // 64,
+        # Of a writer alone; a smaller vocabulary has none in their places.
+        bos_token_id=None,
+        eos_token_id=None,
     )
     model = MsClap(audio, text, dimensions=len(projection))
     load_weights(model, _rename(state, htsat, gpt), path, computed=_COMPUTED)
@@ -135,22 +139,24 @@ def _rename(state: State, htsat: State, gpt: State) -> State:
 def open_msclap(state: State, file: Path) -> ClapParts:
     """Raises SetupError."""
     model = load_msclap(state, file)
-    # `configs/config_2023.yml` also has an upper frequency of 8 kHz: HTSAT takes it from `models/config.py`, 14 kHz.
     extractor = transformers.ClapFeatureExtractor(
         sampling_rate=44_100,
         max_length_s=7,
         fft_window_size=1024,
         hop_length=320,
-        frequency_min=50,
-        frequency_max=14_000,
         truncation="rand_trunc",
         padding="repeat",
     )
     filters = mel_filters(below(state, _AUDIO))
-    if filters is not None:
-        extractor.mel_filters_slaney = filters
+    extractor.mel_filters_slaney = _published_filters() if filters is None else filters
     weights = f"sha256:{checkpoints.file_digest(file)}"
     return ClapParts(model, extractor, _tokenizer(file.parent), weights, family=MICROSOFT, text_end=TEXT_END)
+
+
+def _published_filters() -> Any:
+    """(frequencies, mels). HTSAT takes both ends and the rate from `models/config.py`, so that 32 kHz is what it knows
+    of sounds at 44.1 kHz, and the 8 kHz of `configs/config_2023.yml` go unused."""
+    return mel_filter_bank(513, 64, 50, 14_000, 32_000, norm="slaney", mel_scale="slaney")
 
 
 def _tokenizer(beside: Path) -> Any:

@@ -12,9 +12,10 @@ from pathlib import Path
 import torch
 
 from scoring.backbones.clap.checkpoints import open_clap
-from scoring.backbones.clap.embeddings import Clap, ClapParts
+from scoring.backbones.clap.embeddings import MICROSOFT, Clap, ClapParts
 from scoring.backbones.encoders.music_features import CachedMusicEncoder, Samples
 from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.metrics.contract import SetupError
 
 # A change of this code that changes tokens takes a new number.
 _VERSION = 1
@@ -24,7 +25,13 @@ def open_clap_music(
     checkpoint: str, *, folder: Path | None, device: torch.device, cache: FeatureCache
 ) -> ClapMusic:
     """`checkpoint` is named as for CLAPScore. Raises SetupError."""
-    return ClapMusic(open_clap(checkpoint, folder=folder, device=device), device=device, cache=cache)
+    parts = open_clap(checkpoint, folder=folder, device=device)
+    if parts.family == MICROSOFT:
+        raise SetupError(
+            f"{checkpoint} is {MICROSOFT}, which reads a text by its end alone and hears seven seconds: its embeddings "
+            "are no tokens for CMI-RM. Use a CLAP of LAION's, such as clap:music-as or clap:laion/clap-htsat-unfused."
+        )
+    return ClapMusic(parts, device=device, cache=cache)
 
 
 class ClapMusic(CachedMusicEncoder):

@@ -8,15 +8,17 @@ score depends on nothing but its own answer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 Normalisation = Literal["range", "none"]
 NORMALISATIONS: tuple[Normalisation, ...] = ("range", "none")
 
-# Of the released code (`aura_score.py`); the thresholds are made for the cosines of MS-CLAP 2023.
+# Of the released code (`aura_score.py`); the thresholds are made for the cosines of one CLAP.
 RELEASED_WEIGHT = 0.1
 RELEASED_THRESHOLDS = (0.25, 0.55)
+RELEASED_CLAP = "MS-CLAP 2023"
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,11 @@ class Combination:
     def weighed(self, weight: float) -> Combination:
         """The same with another weight (Figure 3)."""
         return replace(self, weight=weight)
+
+
+def unsuited_clap(identity: Mapping[str, Any]) -> str:
+    """The CLAP of an AURA of this identity where the released thresholds, which were not made for it, decide; else
+    empty."""
+    family, combination = identity.get("clap_family", RELEASED_CLAP), identity.get("combination", {})
+    released = (combination.get("contradicts_below"), combination.get("entails_above")) == RELEASED_THRESHOLDS
+    return str(family) if released and family != RELEASED_CLAP else ""

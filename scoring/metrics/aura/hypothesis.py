@@ -85,18 +85,18 @@ class HypothesisWriter:
             key: GeneratedText(**one) for key, one in known.items() if one is not None
         }
         new = [key for key, one in known.items() if one is None]
-        for key, answers in zip(new, self._ask([texts[key] for key in new]), strict=True):
+        for key, answers in zip(new, self._request([texts[key] for key in new]), strict=True):
             hypotheses[key] = one = _hypothesis(answers)
             if isinstance(one, GeneratedText):
-                kept = {
+                stored = {
                     "text": one.text,
                     "prompt_tokens": one.prompt_tokens,
                     "completion_tokens": one.completion_tokens,
                 }
-                self._memory.put(kept, *texts[key])
+                self._memory.put(stored, *texts[key])
         return hypotheses
 
-    def _ask(self, texts: Sequence[tuple[str, str]]) -> Sequence[Sequence[GeneratedText] | Exception]:
+    def _request(self, texts: Sequence[tuple[str, str]]) -> Sequence[Sequence[GeneratedText] | Exception]:
         if not texts:
             return []
         questions = [

@@ -1,4 +1,4 @@
-"""What a language model wrote about answers, kept as JSON in the feature cache: another weight or threshold, and a run
+"""What a language model wrote about answers, as JSON in the feature cache: another weight or threshold, and a run
 that goes on after it was interrupted, ask the model nothing again."""
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class TextMemory:
         self._cache, self._space = cache, settings_digest(dict(identity))
 
     def get(self, *texts: str) -> Any | None:
-        kept = self._cache.get(self._space, settings_digest(texts))
-        return None if kept is None else json.loads(bytes(kept[_NAME].numpy()))
+        stored = self._cache.get(self._space, settings_digest(texts))
+        return None if stored is None else json.loads(bytes(stored[_NAME].numpy()))
 
     def put(self, value: Any, *texts: str) -> None:
         data = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)

@@ -69,13 +69,13 @@ def check_aura_prompts(prompts: Prompts) -> None:
                 f"questions.{name}: not known here; there are {ASK}, {SYSTEM}, {_SHOT}, and examples such as "
                 "correct-1, partial-1 and wrong-1."
             )
-    asked = prompts.questions.get(ASK, {})
-    if stray := sorted(set(asked) - {*WORDINGS, HYPOTHESIS}):
+    requests = prompts.questions.get(ASK, {})
+    if stray := sorted(set(requests) - {*WORDINGS, HYPOTHESIS}):
         raise PromptError(
             f"questions.{ASK}.{stray[0]}: not known here; there are {', '.join((*WORDINGS, HYPOTHESIS))}."
         )
     for wording in WORDINGS:
-        if wording in asked:
+        if wording in requests:
             judge_wording(prompts, wording, shots=0)
             judge_wording(prompts, wording, shots=n_shots(prompts))
     hypothesis_wording(prompts)
@@ -141,8 +141,8 @@ def _shot(prompts: Prompts, name: str) -> dict[str, str]:
     if set(fields) != set(_SHOT_FIELDS):
         raise PromptError(f"questions.{name}: must have {', '.join(_SHOT_FIELDS)}, and nothing else.")
     for key, text in fields.items():
-        if found := PLACEHOLDER.search(text):
+        if placeholder := PLACEHOLDER.search(text):
             raise PromptError(
-                f"questions.{name}.{key}: {found[0]} would be filled in. Write it without braces."
+                f"questions.{name}.{key}: {placeholder[0]} would be filled in. Write it without braces."
             )
     return {**fields, "score": _SHOT_RATINGS[name.partition("-")[0]]}

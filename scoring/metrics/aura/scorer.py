@@ -1,8 +1,8 @@
 """AURA (Dixit et al. 2025, §3): a language model rates an answer in its context, CLAP tells whether the recording
 entails what question and answer claim together, and one score is made of both.
 
-The rating is that of the judge of answers (`answer_judge`) on a scale of three. What the language model wrote is kept
-in the feature cache: another weight or threshold, another CLAP, and a run that was interrupted ask it nothing again.
+The rating is that of the judge of answers (`answer_judge`) on a scale of three. What the language model wrote
+stays in the feature cache: another weight or threshold, another CLAP and an interrupted run ask it nothing again.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ class Aura:
     ) -> None:
         self._judge, self._writer, self._clap, self._combination = judge, writer, clap, combination
         self._ungrounded_as_neutral = ungrounded_as_neutral
-        asked = deciding_identity(judge.identity)
-        self._judgments = TextMemory(cache, asked)
+        judge_identity = deciding_identity(judge.identity)
+        self._judgments = TextMemory(cache, judge_identity)
         self.identity: Mapping[str, Any] = {
             "metric": FAMILY,
             "code": CODE,
-            "judge": asked,
+            "judge": judge_identity,
             "prompt_set": judge.identity["prompt_set"],
             "hypothesis": dict(writer.identity),
             "clap": dict(clap.identity),
@@ -151,8 +151,8 @@ class Aura:
         for outcome in self._judge.score(new) if new else ():
             judged[outcome.key] = outcome
             if outcome.fault is None:
-                kept = {name: asdict(reading) for name, reading in outcome.readings.items()}
-                self._judgments.put(kept, *texts[outcome.key])
+                stored = {name: asdict(reading) for name, reading in outcome.readings.items()}
+                self._judgments.put(stored, *texts[outcome.key])
         return judged
 
     def _grounding(
@@ -161,7 +161,7 @@ class Aura:
         hypothesis: GeneratedText | Exception,
         read: Embedding | ExampleError | None,
     ) -> _Grounding:
-        """Raises what kept the sound or the hypothesis from being compared, unless that counts as neutral."""
+        """Raises what leaves sound or hypothesis without comparison, unless that counts as neutral."""
         provenance: dict[str, Any] = {}
         if isinstance(hypothesis, GeneratedText):
             tokens = {"prompt": hypothesis.prompt_tokens, "completion": hypothesis.completion_tokens}
@@ -209,5 +209,5 @@ def _texts_of(example: Example) -> tuple[str, str, str]:
     return field_text(example, "question"), example.fields["reference"].strip(), example.texts[0].strip()
 
 
-def _from_json(kept: Mapping[str, Any]) -> dict[str, Reading]:
-    return {name: Reading(**reading) for name, reading in kept.items()}
+def _from_json(stored: Mapping[str, Any]) -> dict[str, Reading]:
+    return {name: Reading(**reading) for name, reading in stored.items()}

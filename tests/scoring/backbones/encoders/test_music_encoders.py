@@ -25,6 +25,7 @@ from scoring.metrics.contract import ExampleError, SetupError, Sound
 from scoring.metrics.registry import OptionError, Runtime
 from tests.scoring.checkpoints import tiny_clap
 from tests.scoring.cmi_rm_doubles import Loudness
+from tests.scoring.msclap_checkpoint import save_msclap
 from tests.scoring.sounds import sound
 
 CPU = torch.device("cpu")
@@ -37,6 +38,11 @@ def cache(tmp_path: Path) -> FeatureCache:
 
 def cosine(one: torch.Tensor, other: torch.Tensor) -> float:
     return torch.nn.functional.cosine_similarity(one, other, dim=-1).item()
+
+
+def test_ms_clap_is_refused_as_an_encoder_of_music(tmp_path: Path, cache: FeatureCache) -> None:
+    with pytest.raises(SetupError, match=r"is MS-CLAP 2023, .*Use a CLAP of LAION's, such as clap:music-as"):
+        open_clap_music(str(save_msclap(tmp_path)), folder=None, device=CPU, cache=cache)
 
 
 def test_clap_gives_a_token_for_each_ten_seconds_and_each_piece_of_a_text(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
-from scoring.metrics.aura.formula import Combination
+from scoring.metrics.aura.formula import RELEASED_CLAP, RELEASED_THRESHOLDS, Combination, unsuited_clap
 
 # S_LLM, S_AE, w, and the score by hand: (S_LLM + w S_AE + w) / (1 + 2 w).
 BY_HAND = [
@@ -71,3 +72,20 @@ def test_another_weight_is_computed_from_arrays_of_parts() -> None:
     judge, entailment = np.array([0.0, 0.5, 1.0]), np.array([1, -1, 0])
     swept = Combination().weighed(0.5).score(judge, entailment)  # type: ignore[arg-type]  # arrays, as documented
     np.testing.assert_allclose(swept, [0.5, 0.25, 0.75], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "thresholds", "unsuited"),
+    [
+        (RELEASED_CLAP, RELEASED_THRESHOLDS, ""),
+        ("LAION-CLAP", RELEASED_THRESHOLDS, "LAION-CLAP"),
+        ("LAION-CLAP", (0.1, 0.3), ""),
+    ],
+)
+def test_released_thresholds_with_another_clap_are_noticed(family, thresholds, unsuited):
+    combination = Combination(contradicts_below=thresholds[0], entails_above=thresholds[1])
+    assert unsuited_clap({"clap_family": family, "combination": asdict(combination)}) == unsuited
+
+
+def test_other_scorers_have_no_thresholds():
+    assert unsuited_clap({"metric": "bleu"}) == ""
