@@ -72,7 +72,7 @@ class HypothesisWriter:
         self._max_new_tokens = max_new_tokens
         self.identity: Mapping[str, Any] = {
             "prompt": asdict(instruction),
-            "decoding": {**asdict(decoding), "max_new_tokens": max_new_tokens},
+            "decoding": {**decoding.identity, "max_new_tokens": max_new_tokens},
         }
         whole = {"hypothesis": CODE, "backbone": dict(backbone.identity), **self.identity}
         self._memory = TextMemory(cache, whole)

@@ -31,6 +31,8 @@ from scoring.metrics.registry import Runtime
 # A change of this code that changes a score takes a new number.
 CODE = 1
 
+_USUAL_LIMITS = BatchLimits(examples=32, seconds=600.0)
+
 
 def open_aura(options: Mapping[str, Any], runtime: Runtime) -> Aura:
     """Raises OptionError, SetupError."""
@@ -45,6 +47,7 @@ def open_aura(options: Mapping[str, Any], runtime: Runtime) -> Aura:
         backbone,
         max_new_tokens=options["max_new_tokens"],
         unreadable_as_lowest=options["unreadable"] == "lowest",
+        server=runtime.server,
     )
     writer = HypothesisWriter(
         backbone,
@@ -60,6 +63,8 @@ def open_aura(options: Mapping[str, Any], runtime: Runtime) -> Aura:
         plan.combination,
         cache=cache,
         ungrounded_as_neutral=options["ungrounded"] == "neutral",
+        # A hypothesis beside the samples of the rating.
+        limits=runtime.server.batch_limits(_USUAL_LIMITS, requests=plan.judge.decoding.samples + 1),
     )
 
 
@@ -75,8 +80,6 @@ class Aura:
     """See Metric. `score` is made of `judge` (S_LLM, from 0 to 1) and `entailment` (S_AE: -1, 0 or 1), the class of
     `similarity`, a cosine. Texts of rating and hypothesis are in the provenance of `judge` and of `entailment`."""
 
-    limits = BatchLimits(examples=32, seconds=600.0)
-
     def __init__(
         self,
         judge: AnswerJudge,
@@ -86,7 +89,9 @@ class Aura:
         *,
         cache: FeatureCache,
         ungrounded_as_neutral: bool,
+        limits: BatchLimits,
     ) -> None:
+        self.limits = limits
         self._judge, self._writer, self._clap, self._combination = judge, writer, clap, combination
         self._ungrounded_as_neutral = ungrounded_as_neutral
         judge_identity = deciding_identity(judge.identity)
