@@ -224,6 +224,18 @@ class Scoring(Resource):
         body = {"scorer": scorer, "options": dict(options), "filter": dict(filter)}
         return self._send("POST", f"studies/{study}/scoring-runs/", body)
 
+    def estimate(
+        self,
+        study: str,
+        scorer: str,
+        *,
+        options: Mapping[str, Any] = _NO_OPTIONS,
+        filter: Mapping[str, Any] = _NO_OPTIONS,
+    ) -> Record:
+        """What a run would ask of its model's server, and cost. Nothing is started."""
+        body = {"scorer": scorer, "options": dict(options), "filter": dict(filter)}
+        return self._send("POST", f"studies/{study}/scoring-runs/estimate/", body)
+
     def runs(self, study: str) -> Iterator[Record]:
         return self._all(f"studies/{study}/scoring-runs/")
 

@@ -10,6 +10,7 @@ from scoring.writing import api as writing_api
 
 study = [
     path("scoring-runs/", runs_api.RunsView.as_view(), name="api_scoring_runs"),
+    path("scoring-runs/estimate/", runs_api.EstimateView.as_view(), name="api_estimate_scoring_run"),
     path("hints/", api.HintsView.as_view(), name="api_hints"),
     path("prescore/", api.PrescoreView.as_view(), name="api_prescore"),
     path("prescore/<int:number>/remove/", api.PrescoreRowView.as_view(), name="api_remove_prescore"),

@@ -46,7 +46,7 @@ from scoring.metrics.registry import MetricEntry
 from scoring.models import ScoringRun
 from scoring.policies import prescoring, study_prompts
 from scoring.prompts import to_toml
-from scoring.runs import scoring_runs, validation
+from scoring.runs import estimates, scoring_runs, validation
 from scoring.runs.claims import SCORING
 
 RUNS_SHOWN = 10
@@ -88,13 +88,26 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
     scope = ScopeForm(data, parts=scorers.study_parts(study))
     if request.method == "POST" and all([options.is_valid(), scope.is_valid()]):
         try:
+            if "estimate" in request.POST:
+                context["estimate"] = estimates.estimate_run(
+                    study, entry.name, options.values, filter=scope.filter
+                )
+                return _render_new_run(request, context, options, scope)
             return redirect("scoring_run", _start_scoring_run(request, study, entry, options, scope).pk)
         except DomainError as error:
             if error.code == "already_under_way" and scope.cleaned_data["prescore"]:
                 return _add_prescore_only(request, study, entry, options, error)
             add_form_errors(options, error, place=lambda path: _form_and_field(path, options, scope))
-    prompts = study_prompts.prompts_in_use(study, validation.metric_family(entry.name))
+    return _render_new_run(request, context, options, scope)
+
+
+def _render_new_run(
+    request: HttpRequest, context: dict[str, Any], options: OptionsForm, scope: ScopeForm
+) -> HttpResponse:
+    entry: MetricEntry = context["entry"]
+    prompts = study_prompts.prompts_in_use(context["study"], validation.metric_family(entry.name))
     context |= {"options": options, "scope": scope, "question_sets": prompts.questions if prompts else {}}
+    context["is_priced"] = any(option.name == "price_in" for option in entry.options)
     return render(request, "labeling_ui/models/new.html", context)
 
 

@@ -14,7 +14,10 @@ from scoring.metrics.registry import Runtime
 
 def open_backbone(name: str, *, dtype: str, runtime: Runtime) -> Backbone:
     """Raises SetupError with what is missing and how to mend it."""
-    if re.match(r"https?://", name):
+    if runtime.server.open_backbone is not None:
+        opened: Backbone = runtime.server.open_backbone(name)
+        return opened
+    if is_server(name):
         from scoring.backbones.openai.server import open_server
 
         return open_server(name, runtime=runtime)
@@ -28,6 +31,11 @@ def open_backbone(name: str, *, dtype: str, runtime: Runtime) -> Backbone:
     from scoring.backbones.audio_lm.families import open_audio_model
 
     return open_audio_model(checkpoint, dtype=dtype, runtime=runtime)
+
+
+def is_server(name: str) -> bool:
+    """Whether a backbone's name is a server's address."""
+    return re.match(r"https?://", name) is not None
 
 
 def reads_only(model_type: str) -> bool:

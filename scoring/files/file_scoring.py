@@ -22,6 +22,7 @@ from annotation.audio.ingest import content_sha256
 from annotation.csv_escaping import escape_formula, unescape_formula
 from annotation.errors import Conflict, InvalidInput
 from scoring.files.source import COLUMNS, FIELDS, Row, read_rows, references_of, seconds_of
+from scoring.metrics import estimates
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import (
     BatchLimits,
@@ -32,6 +33,7 @@ from scoring.metrics.contract import (
     deciding_identity,
     over_corpus,
 )
+from scoring.metrics.estimates import Estimate
 from scoring.metrics.registry import Reads
 
 # ── result lines: CSV or JSON, written and read back ──
@@ -357,6 +359,22 @@ def score_file(
             on_progress(n_settled, len(missing))
         faults = Counter(line.fault for line in opened.lines if line.fault)
     return Summary(len(rows), len(rows) - faults.total(), len(rows) - len(missing), dict(faults))
+
+
+_SAMPLED = 32
+
+
+def estimate_rows(rows: Sequence[Row], metric: str, options: Mapping[str, Any]) -> Estimate:
+    """What servers would be asked about all of these rows, from some of them. Raises OptionError."""
+    sampled = rows[:: max(1, len(rows) // _SAMPLED)][:_SAMPLED]
+    lengths = seconds_of({path for row in sampled for path in row.paths})
+    examples = [
+        Example(
+            number, tuple(Sound(str(path), path, lengths[path]) for path in row.paths), row.texts, row.fields
+        )
+        for number, row in enumerate(sampled)
+    ]
+    return estimates.estimate(metric, options, examples, n_rows=len(rows), n_sampled=len(sampled))
 
 
 def even_batches(

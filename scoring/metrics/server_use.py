@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scoring.metrics.contract import BatchLimits
 
@@ -46,11 +47,13 @@ class UsageMeter:
 @dataclass(frozen=True)
 class ServerUse:
     """`at_once` requests under way together, `per_minute` begun in a minute; None for no limit. Servers' reports of
-    tokens go to `meter`."""
+    tokens go to `meter`. `open_backbone` opens a scorer's models in another way than usual: to count what they would
+    be asked, say."""
 
     at_once: int = AT_ONCE
     per_minute: int | None = None
     meter: UsageMeter = field(default_factory=UsageMeter, compare=False)
+    open_backbone: Callable[[str], Any] | None = None
 
     def batch_limits(self, usual: BatchLimits, *, requests: int) -> BatchLimits:
         """Of a metric that sends so many requests for an example: enough to keep all connections busy, and with a rate

@@ -14,9 +14,10 @@ from annotation.api.paging import PageIn, PageOut, page_of
 from annotation.api.serializers import In, Out, operation
 from scoring.access import run_of
 from scoring.metrics import registry
+from scoring.metrics.estimates import Estimate
 from scoring.metrics.registry import MetricEntry, Option, Reads
 from scoring.models import Score, Scorer, ScoringRun
-from scoring.runs import results, scoring_runs
+from scoring.runs import estimates, results, scoring_runs
 from scoring.runs.claims import SCORING
 from scoring.runs.engine import FaultCount
 
@@ -93,6 +94,27 @@ class RunOut(Out):
     created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
 
 
+class EstimateIn(In):
+    scorer = serializers.CharField(max_length=60, help_text="A name from …/scorers/.")
+    options = serializers.DictField(default=dict, help_text="That scorer's settings.")
+    filter = FilterIn(default=dict)
+
+
+class EstimateOut(Out):
+    """What a run would ask of its model's server, from the prompts of a sample of its rows."""
+
+    shape = Estimate
+    notes = {
+        "n_rows": "All of the part, also what has been scored already.",
+        "prompt_tokens": "Of the texts, by their characters; sound comes on top.",
+        "most_completion_tokens": "If every answer is as long as it may become.",
+        "sound_seconds": "Sent with the requests; models count it in ways of their own.",
+        "cost": "Of the texts that are read, at the prices of the options; null without any.",
+        "most_cost": "Of the texts that are read, and of the longest answers; null without prices.",
+        "minutes": "As long as the rate limit makes it at least; null without one.",
+    }
+
+
 class FaultCountOut(Out):
     """Rows that failed for one reason; reason, item and system are those of the first."""
 
@@ -164,6 +186,16 @@ class RunsView(APIView):
         body = RunIn.parsed(request.data)
         run = scoring_runs.request(study, body.pop("scorer"), body.pop("options"), actor=request.user, **body)
         return Response(RunOut(run).data, status=202)
+
+
+class EstimateView(APIView):
+    @operation("estimate_scoring_run", EstimateOut, 400, 403, 404, request=EstimateIn)
+    def post(self, request: Request, slug: str) -> Response:
+        """What a run would ask of a server and cost. Nothing is started, and no server is asked."""
+        study = access.managed_study(request.user, slug)
+        body = EstimateIn.parsed(request.data)
+        found = estimates.estimate_run(study, body["scorer"], body["options"], filter=body["filter"])
+        return Response(EstimateOut(found).data)
 
 
 class RunView(APIView):

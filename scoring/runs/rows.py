@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ def load_examples(run: ScoringRun, rows: Sequence[int]) -> LoadedExamples:
     for row in scoring_rows:
         if (row.candidate_id, row.other_id) in scored:
             loaded.scored.append(row.pk)
-        elif isinstance(example := _example(row, entry), Example):
+        elif isinstance(example := example_of(row, entry, sound=sound_of), Example):
             loaded.examples.append(example)
         else:
             loaded.faults.append(Outcome(row.pk, fault=example))
@@ -60,7 +60,8 @@ def _already_scored(run: ScoringRun, rows: Sequence[ScoringRow]) -> set[tuple[in
     return set(scores.values_list("candidate_id", "other_id"))
 
 
-def _example(row: ScoringRow, entry: MetricEntry) -> Example | Fault:
+def example_of(row: ScoringRow, entry: MetricEntry, *, sound: Callable[[Clip], Sound]) -> Example | Fault:
+    """What a scorer is given of a row, or why there is nothing to give; `sound` says where a clip's file is."""
     version = row.candidate.item_version
     candidates = [row.candidate, *([row.other] if row.other else [])]
     clips, texts = _clips_and_texts(version, candidates, entry)
@@ -68,8 +69,8 @@ def _example(row: ScoringRow, entry: MetricEntry) -> Example | Fault:
         return Fault("no_sound", NO_SOUND)
     if entry.reads_text and not (texts and all(text.strip() for text in texts)):
         return Fault("no_text", NO_TEXT)
-    reference = sound_of(version.reference_clip) if version.reference_clip else None
-    return Example(row.pk, tuple(map(sound_of, clips)), tuple(texts), _fields(version), reference)
+    reference = sound(version.reference_clip) if version.reference_clip else None
+    return Example(row.pk, tuple(map(sound, clips)), tuple(texts), _fields(version), reference)
 
 
 def _clips_and_texts(

@@ -113,7 +113,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "payments_file": ("payments",),
     # Models in the loop
     "models": ("scorers", "study_scorers", "scoring_runs", "learned_models", "prescore", "scores"),
-    "new_run": ("start_scoring_run", "add_prescore"),
+    "new_run": ("start_scoring_run", "estimate_scoring_run", "add_prescore"),
     "sensitivity": ("sensitivity", "start_sensitivity"),
     "remove_prescore": ("remove_prescore",),
     "model_prompts": ("prompts",),

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.errors import DomainError
 from annotation.models import Study
 from scoring.files import Summary, score_file
-from scoring.files.file_scoring import check_target
+from scoring.files.file_scoring import check_target, estimate_rows
 from scoring.files.source import SOURCE_FORMATS, read_rows
 from scoring.management.terminal import (
     RowProgress,
@@ -22,12 +22,14 @@ from scoring.management.terminal import (
     follow_run,
     parse_scorer_options,
 )
-from scoring.metrics import registry
+from scoring.metrics import estimates, registry
 from scoring.metrics.contract import SetupError
+from scoring.metrics.estimates import Estimate
 from scoring.metrics.server_use import Usage, cost_of
 from scoring.models import ScoringRun
 from scoring.runs import loaded_metric, scoring_runs
 from scoring.runs.claims import SCORING
+from scoring.runs.estimates import estimate_run
 from scoring.runs.worker import score_in_foreground
 
 
@@ -37,6 +39,22 @@ def _describe_summary(summary: Summary, target: Path) -> str:
         lines.append(f"{summary.n_before} of them had it before.")
     faults = sorted(summary.faults.items(), key=lambda fault: -fault[1])
     return "\n".join([*lines, *(f"{n:>8} × {code}" for code, n in faults)])
+
+
+def _describe_estimate(estimate: Estimate) -> str:
+    words = [
+        f"About {estimate.prompt_tokens:,} tokens to read in {estimate.requests:,} requests for {estimate.n_rows:,} "
+        f"rows, {estimate.most_completion_tokens:,} to write at most"
+    ]
+    if estimate.sound_seconds:
+        words.append(f"{estimate.sound_seconds:,.0f} seconds of sound on top")
+    if estimate.cost is not None:
+        words.append(
+            f"cost {estimate.cost:,.4f} for what is read, {estimate.most_cost:,.4f} with the longest answers"
+        )
+    if estimate.minutes is not None:
+        words.append(f"{estimate.minutes:,.0f} minutes or more at this rate limit")
+    return f"{'; '.join(words)} (from the prompts of {estimate.n_sampled} rows)."
 
 
 class _FileUsage:
@@ -70,6 +88,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--again", action="store_true", help="also what this version has scored already")
         parser.add_argument("--detach", action="store_true", help="leave the work to a worker")
+        parser.add_argument(
+            "--estimate", action="store_true", help="only say what a server would be asked and what it costs"
+        )
         parser.add_argument("--cancel", type=int, metavar="RUN", help="stop a run of this study")
         parser.add_argument("--output", type=Path, metavar="FILE", help="where a file's scores go")
 
@@ -113,8 +134,14 @@ class Command(BaseCommand):
             reads = entry.reads
             chosen = registry.validate_options(metric, parse_scorer_options(options))
             # What is wrong with the files is said before a model is loaded.
-            read_rows(source, reads=reads, hears=entry.hears)
+            rows = read_rows(source, reads=reads, hears=entry.hears)
             check_target(target)
+            if estimates.asks_servers(chosen):
+                self.stdout.write(_describe_estimate(estimate_rows(rows, metric, chosen)))
+            elif options["estimate"]:
+                raise CommandError(estimates.NO_SERVER)
+            if options["estimate"]:
+                return
             model = loaded_metric.load(metric, chosen)
             usage = _FileUsage(chosen)
             summary = score_file(
@@ -137,11 +164,17 @@ class Command(BaseCommand):
     def _score_study(self, study: Study, options: dict[str, Any]) -> None:
         if options["output"]:
             raise CommandError("--output is for files; a study's scores are kept in the study.")
+        part, asked = {"systems": options["system"]}, parse_scorer_options(options)
+        if options["estimate"] or estimates.asks_servers(asked):
+            estimate = estimate_run(study, options["scorer"], asked, filter=part)
+            self.stdout.write(_describe_estimate(estimate))
+        if options["estimate"]:
+            return
         run = scoring_runs.request(
             study,
             options["scorer"],
-            parse_scorer_options(options),
-            filter={"systems": options["system"]},
+            asked,
+            filter=part,
             again=options["again"],
             actor=None,
             wake=options["detach"],

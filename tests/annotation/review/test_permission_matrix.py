@@ -116,6 +116,7 @@ def vote(world: World) -> dict[str, Any]:
     return {"client_id": str(uuid.uuid4()), "answers": answers}
 
 
+SERVED_RUN = {"scorer": "llm-judge", "options": {"backbone": "http://gpu-host:8000/v1#m", "price_in": 1}}
 TINY = {
     "title": "x", "layout": "rating", "guidelines": "x", "content": ["prompt"], "candidate": "clip",
     "questions": [{"key": "x", "kind": "text", "title": "x"}],
@@ -337,6 +338,7 @@ ROWS = [
     ),
     Row("api_cancel_job", "post", JOB_MANAGERS),
     Row("api_scoring_runs", "post", MANAGERS, 202, body=lambda w: {"scorer": "word-count"}),
+    Row("api_estimate_scoring_run", "post", MANAGERS, body=lambda w: SERVED_RUN),
     Row("api_cancel_scoring_run", "post", JOB_MANAGERS),
     Row("api_retry_scoring_run", "post", JOB_MANAGERS),
     Row("api_make_traps", "post", MANAGERS, 400, body=lambda w: {"n": 0}),
