@@ -35,12 +35,20 @@ class Rating:
 
     It counts in each of its `parts`. cluster: what it shares with others that are not independent of it (the prompt,
     the sound).
+
+    Where single ratings are published, `ratings` has them, from 1 to 5. Of an answer in a benchmark with splits: its
+    name, its system, its split (train, dev or test) and the values of the strata by which splits are drawn.
     """
 
     unit: int
     human: float
     parts: tuple[str, ...]
     cluster: str
+    name: str = ""
+    ratings: tuple[float, ...] = ()
+    system: str = ""
+    split: str = ""
+    strata: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

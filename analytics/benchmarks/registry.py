@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analytics.benchmarks import aqeval, baton, brace, compa, fense, pam, relate
+from analytics.benchmarks import aqeval, baton, brace, compa, fense, orca, pam, relate
 from analytics.benchmarks.contract import (
     Benchmark,
     BenchmarkError,
@@ -29,6 +29,7 @@ class PublishedBenchmark:
 
     What the AQAScore paper asks of it, empty where it asks nothing: `task`, the rating scale of prompting and cascades;
     `question`, AQAScore's of a sound and a text; `pair_question`, where it asks outright which of two texts is better.
+    `unclamped`: whether a judge that clamps is asked not to, as the evaluation chooses a threshold on dev by itself.
     """
 
     title: str
@@ -38,6 +39,7 @@ class PublishedBenchmark:
     task: str = "relate"
     question: str = "table-29.default"
     pair_question: str = ""
+    unclamped: bool = False
 
     def decided_options(self, entry: MetricEntry, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a scorer that the benchmark decides where `given` leaves them out: scale, method, question."""
@@ -50,6 +52,8 @@ class PublishedBenchmark:
                 decided["method"] = given.get("method") or ("ask" if self.pair_question else "compare")
             if decided.get("method") == "ask":
                 decided["template"] = [self.pair_question or "default"]
+        if self.unclamped and any(option.name == "clamp_below" for option in entry.options):
+            decided["clamp_below"] = 0
         return {name: value for name, value in decided.items() if given.get(name) in (None, "", [])}
 
 
@@ -83,6 +87,15 @@ BENCHMARKS: dict[str, PublishedBenchmark] = {
         question="",
     ),
 }
+BENCHMARKS["orca"] = PublishedBenchmark(
+    "ORCA",
+    orca.orca_ratings,
+    orca.PUBLISHED,
+    orca.orca_composition,
+    task="",
+    question="",
+    unclamped=True,
+)
 # Half of one, for who has the sounds of the other half only.
 BENCHMARKS |= {
     f"{whole}-{part}": replace(BENCHMARKS[whole], read=partial(BENCHMARKS[whole].read, parts=(part,)))

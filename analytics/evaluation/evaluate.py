@@ -26,9 +26,12 @@ from analytics.evaluation.results import (
     ENSEMBLE_SPREAD,
     ENTAILMENT_OUTPUT,
     JUDGE_OUTPUT,
+    MEAN_OUTPUT,
+    VARIANCE_OUTPUT,
     BenchmarkResult,
     OutputResult,
     benchmark_figures,
+    clamped_figures,
     columns_of,
     layouts_of,
     model_name,
@@ -112,9 +115,11 @@ def evaluate(
                 keys,
                 scored,
                 even=even if entry.reads is Reads.PAIR else None,
+                is_unclamped=not metric.identity.get("clamp_below"),
                 resampling=resampling,
             ),
             examples=_examples_of(benchmark, keys, scored) if entry.reads is Reads.SINGLE else {},
+            answers=_answers_of(benchmark, keys, scored),
         )
         (folder / "results").mkdir(parents=True, exist_ok=True)
         _write(
@@ -200,12 +205,13 @@ def _outputs(
     scored: Mapping[str, CachedScore],
     *,
     even: float | None,
+    is_unclamped: bool,
     resampling: Resampling,
 ) -> dict[str, OutputResult]:
     """keys: of each unit or choice. even: where a scorer of pairs prefers neither; None for a scorer of single sounds
-    and texts."""
+    and texts. is_unclamped: whether its means are as they were foretold."""
     columns = columns_of(benchmark)
-    plain = [column for column in columns if column.weight is None]
+    plain = [column for column in columns if column.is_plain]
 
     def values_of(output: str) -> FloatArray:
         return np.array([scored[key].values.get(output, np.nan) for key in keys])
@@ -215,7 +221,12 @@ def _outputs(
     names = _output_names(scored.values()) or [DEFAULT_OUTPUT]
     for name in names:
         if even is None:
-            figures = benchmark_figures(benchmark, plain, values_of(name), resampling=resampling)
+            spread = values_of(VARIANCE_OUTPUT) if name == MEAN_OUTPUT and VARIANCE_OUTPUT in names else None
+            figures = benchmark_figures(
+                benchmark, plain, values_of(name), variances=spread, resampling=resampling
+            )
+            if spread is not None and is_unclamped:
+                figures |= clamped_figures(benchmark, columns, values_of(name), spread, resampling=resampling)
         else:
             figures = pair_figures(benchmark, plain, values_of(name) - even, resampling=resampling)
         if name == usual_output(names) and {JUDGE_OUTPUT, ENTAILMENT_OUTPUT} <= set(names):
@@ -234,6 +245,20 @@ def _examples_of(
     shown = {number: scored[keys[unit]].values for number, unit in example_units(benchmark).items()}
     usual = usual_output(names)
     return {number: values[usual] for number, values in shown.items() if usual in values}
+
+
+def _answers_of(
+    benchmark: Benchmark, keys: Sequence[str], scored: Mapping[str, CachedScore]
+) -> dict[str, list[float]]:
+    if not (names := _output_names(scored.values())):
+        return {}
+    shown = [usual_output(names), *([VARIANCE_OUTPUT] if VARIANCE_OUTPUT in names else [])]
+    answers = {}
+    for one in benchmark.ratings:
+        values = scored[keys[one.unit]].values if one.name else {}
+        if shown[0] in values:
+            answers[one.name] = [values[name] for name in shown if name in values]
+    return answers
 
 
 def _output_names(scored: Iterable[CachedScore]) -> list[str]:

@@ -9,15 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from analytics.benchmarks import Benchmark, Rating, aqeval
+from analytics.benchmarks import Benchmark, Rating, aqeval, orca
 from analytics.statistics.arrays import FloatArray
-from analytics.statistics.bootstrap import Estimate, Resampling
+from analytics.statistics.bootstrap import Estimate, Resampling, undefined_estimate
 from analytics.statistics.correlation import correlations, pearson_and_spearman
-from analytics.statistics.judges.accuracy import auc, composition_scores, pairwise_accuracy
+from analytics.statistics.judges.accuracy import absolute_error, auc, composition_scores, pairwise_accuracy
+from analytics.statistics.judges.orca_evaluation import NormalisedRatings
+from scoring.metrics.orca.clamping import THRESHOLD_WEIGHTS, clamp_means, find_clamp_threshold
 
-# Columns of the papers' tables, in their order (AQAScore, tables 2 to 6; AURA, tables 2 to 4 and figure 3).
+# Columns of the papers' tables, in their order (AQAScore, tables 2 to 6; AURA, tables 2 to 4 and figure 3; ORCA, tables
+# 2 and 6 and figures 3 and 4).
 
-Statistic = Literal["lcc", "srcc", "ktau", "auc", "accuracy", "text", "audio", "group"]
+Statistic = Literal["lcc", "srcc", "ktau", "auc", "accuracy", "text", "audio", "group", "mae", "mae_variance"]
+# Those of which less is better.
+ERRORS = frozenset({"mae", "mae_variance"})
 
 # Shown in per cent, as the paper does.
 SHARES = frozenset({"accuracy", "text", "audio", "group"})
@@ -28,7 +33,7 @@ class BenchmarkColumn:
     """One figure: what stands above it, and of which part of a benchmark it is which statistic.
 
     hundredfold: a correlation that its paper prints times 100; shares always are. weight: not of the scores but of
-    AURA's judge plus so many times its entailment.
+    AURA's judge plus so many times its entailment. clamped: of means clamped as ORCA clamps them.
     """
 
     heading: str
@@ -37,11 +42,17 @@ class BenchmarkColumn:
     statistic: Statistic
     hundredfold: bool = False
     weight: float | None = None
+    clamped: bool = False
 
     @property
     def key(self) -> str:
         weight = "" if self.weight is None else f", w = {self.weight:g}"
-        return f"{self.part}: {self.statistic}{weight}"
+        return f"{self.part}: {self.statistic}{weight}{', clamped' if self.clamped else ''}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is of the scores themselves."""
+        return self.weight is None and not self.clamped
 
     @property
     def unit(self) -> int:
@@ -58,7 +69,7 @@ class TableLayout:
     """A table of a paper: `number` is its own there, of its tables or figures (`kind`).
 
     scorers: those that it is about, where it is not about all. settings: whether rows name what was set otherwise than
-    usual. lines: whether its columns are values of one setting, drawn as lines.
+    usual. lines: whether its columns are values of one setting, drawn as lines. note: what else a reader has to know.
     """
 
     name: str
@@ -70,6 +81,7 @@ class TableLayout:
     scorers: tuple[str, ...] = ()
     settings: bool = False
     lines: bool = False
+    note: str = ""
 
     def columns_of(self, benchmark: Benchmark) -> tuple[BenchmarkColumn, ...]:
         return tuple(column for column in self.columns if column.part in benchmark.parts)
@@ -140,6 +152,57 @@ def _aqeval_column(whole: str, heading: str, label: str, part: str, statistic: S
     return BenchmarkColumn(heading, label, f"{whole}/{part}", statistic, hundredfold=True)
 
 
+_RANKS_AND_ERROR: Mapping[str, Statistic] = {"Spearman": "srcc", "MAE": "mae"}
+
+
+def _orca_layouts() -> Iterator[TableLayout]:
+    """ORCA, table 2 of the released test split, figures 3 and 4, and table 6, which is of all answers. The paper has
+    means over five splits, of which one is released."""
+    test = f"{orca.WHOLE} test"
+    errors = "MAE: to people's mean rating, from 0 to 1; no figure for scores that are not."
+    seen = f"{errors} A judge that was trained on ORCA's answers has met most of these: for it, only test counts."
+    of_test: Mapping[str, Statistic] = {
+        **{"Spearman": "srcc", "Kendall": "ktau", "MAE of the mean": "mae"},
+        "MAE of the variance": "mae_variance",
+    }
+    judged = _columns((test,), of_test)
+    clamped = tuple(replace(column, heading="Clamped:", clamped=True) for column in judged[:3])
+
+    def layout(
+        key: str, number: int, title: str, columns: tuple[BenchmarkColumn, ...], **more: Any
+    ) -> TableLayout:
+        return TableLayout(key, number, f"ORCA: {title}", columns, paper="ORCA", **more)
+
+    variance = "That of the variance is to the unbiased variance of three ratings or more."
+    chosen = "Clamped: with the threshold that does best on dev (section 5.5)."
+    yield layout(
+        "orca",
+        2,
+        "judges of answers, released test split",
+        (*judged, *clamped),
+        note=f"{errors} {variance} {chosen}",
+    )
+    systems = tuple(
+        replace(column, heading=column.part.partition("/")[2])
+        for column in _columns(
+            [f"{orca.WHOLE}/{system}" for system in orca.SYSTEMS.values()], _RANKS_AND_ERROR
+        )
+    )
+    yield layout("orca-systems", 3, "by system, all splits", systems, kind="figure", note=seen)
+    error = BenchmarkColumn("test", "MAE", test, "mae")
+    yield layout(
+        "orca-inputs", 4, "by what is read, released test split", (error,), kind="figure", settings=True
+    )
+    yield layout(
+        "orca-all", 6, "all splits", _columns((orca.WHOLE,), _RANKS_AND_ERROR), settings=True, note=seen
+    )
+    modalities = tuple(
+        replace(column, heading=column.part.partition("/")[2])
+        for column in _columns([f"{test}/{modality}" for modality in orca.MODALITIES], _RANKS_AND_ERROR)
+    )
+    yield layout("orca-modalities", 2, "by modality, released test split", modalities, note=errors)
+
+
 LAYOUTS = (
     TableLayout("relevance", 2, "Human-rated relevance", _columns(("RELATE", "PAM"), _CORRELATIONS)),
     TableLayout(
@@ -174,6 +237,7 @@ LAYOUTS = (
         + _accuracy_columns(("AudioCaps", "Clotho"), ("Hallucination",)),
     ),
     *(layout for split in aqeval.SPLITS for layout in _aqeval_layouts(split)),
+    *_orca_layouts(),
 )
 
 
@@ -200,9 +264,15 @@ class BenchmarkFigure:
 
 
 def benchmark_figures(
-    benchmark: Benchmark, columns: Sequence[BenchmarkColumn], scores: FloatArray, *, resampling: Resampling
+    benchmark: Benchmark,
+    columns: Sequence[BenchmarkColumn],
+    scores: FloatArray,
+    *,
+    variances: FloatArray | None = None,
+    resampling: Resampling,
 ) -> dict[str, BenchmarkFigure]:
-    """By the key of the column. scores: one per unit, NaN where there is none; higher is better."""
+    """By the key of the column. scores: one per unit, NaN where there is none; higher is better. variances: foretold
+    ones of single ratings, one per unit; without them there is no figure of them."""
     with_tau = {column.part for column in columns if column.statistic == "ktau"}
     correlated = cache(
         lambda part: _correlation_figures(
@@ -219,6 +289,12 @@ def benchmark_figures(
                 figures[column.key] = composed(column.part)[column.statistic]
             case "auc":
                 figures[column.key] = _area(_rated(benchmark, column.part), scores, resampling)
+            case "mae":
+                figures[column.key] = _error(_rated(benchmark, column.part), scores, resampling)
+            case "mae_variance":
+                if variances is not None:
+                    rated = _rated(benchmark, column.part)
+                    figures[column.key] = _variance_error(rated, variances, resampling)
             case "accuracy":
                 leads = np.array([scores[one.first] - scores[one.second] for one in benchmark.choices])
                 figures[column.key] = _accuracy_figure(benchmark, column.part, leads, resampling)
@@ -243,6 +319,40 @@ def weight_figures(
             of_weight = benchmark_figures(benchmark, [plain], scores, resampling=resampling)
             figures[column.key] = of_weight[plain.key]
     return figures
+
+
+def clamped_figures(
+    benchmark: Benchmark,
+    columns: Sequence[BenchmarkColumn],
+    means: FloatArray,
+    variances: FloatArray,
+    *,
+    resampling: Resampling,
+) -> dict[str, BenchmarkFigure]:
+    """The same of means clamped at the threshold that does best on the benchmark's dev split (ORCA, section 5.5), for
+    the columns that are of such."""
+    if not (chosen := [column for column in columns if column.clamped]) or _is_off_scale(means):
+        return {}
+    clamped = clamp_means(means, variances, at_most=dev_threshold(benchmark.ratings, means, variances))
+    plain = {replace(column, clamped=False).key: column.key for column in chosen}
+    figures = benchmark_figures(
+        benchmark, [replace(column, clamped=False) for column in chosen], clamped, resampling=resampling
+    )
+    return {plain[key]: figure for key, figure in figures.items()}
+
+
+def dev_threshold(
+    ratings: Iterable[Rating], means: FloatArray, variances: FloatArray, *, split: str = "dev"
+) -> float | None:
+    """means, variances: one per unit. None where no threshold does better than none."""
+    dev = [one for one in ratings if one.split == split]
+    units = [one.unit for one in dev]
+    known = np.isfinite(means[units]) & np.isfinite(variances[units])
+    people = np.array([one.human for one in dev])
+    found = find_clamp_threshold(
+        means[units][known], variances[units][known], people[known], weights=THRESHOLD_WEIGHTS["paper"]
+    )
+    return found.at_most
 
 
 def pair_figures(
@@ -283,6 +393,31 @@ def _area(rated: Sequence[Rating], scores: FloatArray, resampling: Resampling) -
     return BenchmarkFigure(estimate, int(np.isnan(of_rated).sum()))
 
 
+def _error(rated: Sequence[Rating], scores: FloatArray, resampling: Resampling) -> BenchmarkFigure:
+    """Mean absolute error of scores from 0 to 1; of others there is none (ORCA, section 5.4)."""
+    of_rated = scores[[one.unit for one in rated]]
+    missing = int(np.isnan(of_rated).sum())
+    if _is_off_scale(of_rated):
+        return BenchmarkFigure(undefined_estimate("off_scale", n=len(rated), resampling=resampling), missing)
+    humans, clusters = [one.human for one in rated], [one.cluster for one in rated]
+    error = absolute_error(of_rated, humans, clusters=clusters, resampling=resampling).error
+    return BenchmarkFigure(error, missing)
+
+
+def _is_off_scale(scores: FloatArray) -> bool:
+    return bool(np.any((scores < 0) | (scores > 1)))
+
+
+def _variance_error(
+    rated: Sequence[Rating], variances: FloatArray, resampling: Resampling
+) -> BenchmarkFigure:
+    """Of the unbiased variance of the ratings of an answer, where it has three or more."""
+    of_rated, clusters = variances[[one.unit for one in rated]], [one.cluster for one in rated]
+    people = NormalisedRatings.of([one.ratings for one in rated]).variances()
+    error = absolute_error(of_rated, people, clusters=clusters, resampling=resampling).error
+    return BenchmarkFigure(error, int(np.isnan(of_rated).sum()))
+
+
 def _accuracy_figure(
     benchmark: Benchmark, part: str, leads: FloatArray, resampling: Resampling
 ) -> BenchmarkFigure:
@@ -318,6 +453,8 @@ JUDGE_OUTPUT, ENTAILMENT_OUTPUT = "judge", "entailment"
 # What scorers call the mean of their templates' scores, and how far those lie apart: neither is a template.
 ENSEMBLE_MEAN = "mean"
 ENSEMBLE_SPREAD = "spread"
+# The foretold variance of single ratings, beside the mean that `value` is.
+MEAN_OUTPUT, VARIANCE_OUTPUT = "value", "variance"
 
 
 @dataclass(frozen=True)
@@ -333,7 +470,8 @@ class OutputResult:
 class BenchmarkResult:
     """`limit`: how many of each part were looked at, None for all. `faults` counts examples without a score, by code.
     `left_out`: sounds that were not in the folder. `examples`: the usual output of those that the paper shows, by their
-    number there, from 1."""
+    number there, from 1. `answers`: of a benchmark that names its answers, the usual output by their names, and the
+    foretold variance where there is one."""
 
     benchmark: str
     scorer: str
@@ -348,6 +486,7 @@ class BenchmarkResult:
     left_out: tuple[str, ...]
     outputs: Mapping[str, OutputResult]
     examples: Mapping[str, float] = field(default_factory=dict)
+    answers: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -14,6 +14,7 @@ from analytics.benchmarks.published import PublishedFigure, PublishedRow, publis
 from analytics.evaluation.results import (
     DEFAULT_OUTPUT,
     ENSEMBLE_MEAN,
+    ERRORS,
     SHARES,
     BenchmarkColumn,
     BenchmarkFigure,
@@ -25,12 +26,15 @@ from analytics.evaluation.results import (
 )
 from analytics.reports.render.interval_plot import Block, Point, interval_plot
 from analytics.reports.render.line_plot import Line, LinePoint, line_plot
-from analytics.statistics.bootstrap import SENTENCES
+from analytics.statistics import bootstrap
+from analytics.statistics.judges import fusion, orca_evaluation
 from annotation.csv_escaping import escape_formula
 from scoring.metrics import registry
 from scoring.metrics.aqascore import published_row
 from scoring.metrics.aura.formula import RELEASED_CLAP, RELEASED_THRESHOLDS, unsuited_clap
 from scoring.metrics.contract import deciding_identity
+
+SENTENCES = {**bootstrap.SENTENCES, **fusion.SENTENCES, **orca_evaluation.SENTENCES}
 
 # Rows: results of one scorer through all benchmarks of a table.
 
@@ -171,7 +175,7 @@ def _labelled(result: BenchmarkResult, model: str) -> str:
 _CSV = (
     "method", "model", "digest", "output", "benchmark", "part", "statistic", "value", "low", "high", "level", "n",
     "clusters", "missing", "human_ties", "metric_ties", "replicates", "degenerate", "reason", "bounded", "weight",
-    "published",
+    "clamped", "published",
 )  # fmt: skip
 # What the rows of papers have in the place of an output.
 PUBLISHED = "published"
@@ -212,9 +216,10 @@ def as_markdown(table: MetricTable) -> str:
     lines = [f"# {table.layout.title}", ""]
     lines += _table_lines(("Method", "Model"), columns, [*_scorer_rows(table), *_published_lines(table)])
     layout = table.layout
+    laid_out = f"Laid out as {layout.kind} {layout.number} of the {layout.paper} paper."
     lines += [
         "",
-        f"Laid out as {layout.kind} {layout.number} of the {layout.paper} paper. {_reading(table)}",
+        " ".join(filter(None, (laid_out, _reading(table), layout.note))),
         "",
     ]
     lines += _published_note(table)
@@ -258,7 +263,8 @@ def _csv_line(
     yield from (estimate.value, low, high, estimate.level, estimate.n, estimate.clusters)
     yield from (figure.missing, figure.human_ties, figure.metric_ties)
     yield from (estimate.replicates, estimate.degenerate, estimate.reason or "")
-    yield from (result.outputs[output].bounded, "" if column.weight is None else column.weight, "")
+    yield from (result.outputs[output].bounded, "" if column.weight is None else column.weight)
+    yield from ("yes" if column.clamped else "", "")
 
 
 def _published_csv_lines(table: MetricTable) -> Iterator[list[object]]:
@@ -331,7 +337,8 @@ def _marks(table: MetricTable, column: BenchmarkColumn) -> dict[str, str]:
     """How the two best values of a column, as shown, are set. What was only tried on a few is out of the running."""
     figures = [row.usual_figure(column) for row in table.rows if not row.is_limited]
     values = {figure.estimate.value for figure in figures if figure and figure.estimate.value is not None}
-    shown = list(dict.fromkeys(column.shown(value) for value in sorted(values, reverse=True)))
+    best_first = sorted(values, reverse=column.statistic not in ERRORS)
+    shown = list(dict.fromkeys(column.shown(value) for value in best_first))
     if len(shown) < 2:
         return {}
     return {shown[0]: f"**{shown[0]}**", shown[1]: f"<u>{shown[1]}</u>"}
@@ -364,9 +371,9 @@ def _reading(table: MetricTable) -> str:
     }
     level = f"{100 * levels.pop():g} % " if len(levels) == 1 else ""
     return (
-        f"In brackets: {level}bootstrap intervals over prompts (or over sounds, where one sound has several pairs of "
-        "captions or several answers). Pairs that people left undecided do not count; a scorer's tie counts one half, "
-        "except in CompA, where it loses."
+        f"In brackets: {level}bootstrap intervals over prompts (or over sounds or questions, where one has several "
+        "pairs of captions or several answers). Pairs that people left undecided do not count; a scorer's tie counts "
+        "one half, except in CompA, where it loses."
     )
 
 

@@ -20,13 +20,9 @@ from scoring.backbones.loading import checkpoints
 from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.contract import ExampleError, SetupError
 from scoring.metrics.orca.checkpoint import Judge, JudgeConfig, judge_folder, open_judge, save_judge
+from scoring.metrics.orca.clamping import THRESHOLD_WEIGHTS, ClampThreshold, find_clamp_threshold
 from scoring.metrics.orca.heads import LEVELS, RatingHead
-from scoring.metrics.orca.scorer import (
-    THRESHOLD_WEIGHTS,
-    ClampThreshold,
-    find_clamp_threshold,
-    prepare_answers,
-)
+from scoring.metrics.orca.scorer import prepare_answers
 from scoring.metrics.registry import OptionError, Runtime
 from scoring.training import catalogue, checkpointing
 from scoring.training.checkpointing import CheckpointStore

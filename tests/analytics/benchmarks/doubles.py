@@ -99,6 +99,30 @@ def answer_parts(answer: str) -> tuple[float, float]:
     return min(n // 3, 2) / 2, float(n % 3 - 1) if n < 5 else 1.0
 
 
+class RatingDouble:
+    """Foretells the mean of ratings that the answer itself says, by a factor, and their variance."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.identity: Mapping[str, Any] = {"code": "foreteller", **options}
+        self.limits = BatchLimits(examples=50, seconds=1000.0)
+        self._factor = options["factor"]
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        pass
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        ASKED.extend(examples)
+        return [Outcome(one.key, self._readings(one.texts[0])) for one in examples]
+
+    def _readings(self, text: str) -> dict[str, Reading]:
+        mean, variance = (float(number) for number in text.split())
+        return {"value": Reading(self._factor * mean), "variance": Reading(variance)}
+
+
+def open_ratings(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
+    return RatingDouble(options)
+
+
 def open_answers(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     return AnswerDouble(options)
 
@@ -136,8 +160,23 @@ AURA = MetricEntry(
 )
 
 
+FORETELLER = MetricEntry(
+    "foreteller",
+    "Foreteller",
+    "",
+    Reads.SINGLE,
+    "tests.analytics.benchmarks.doubles:open_ratings",
+    (
+        Option("clamp_below", "decimal", "A variance."),
+        Option("factor", "decimal", "Of the mean.", default=1.0),
+    ),
+    hears=False,
+    reads_text=False,
+)
+
+
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED.clear()
     pairs = (_entry(name, Reads.PAIR) for name in ("more-words", "words-ahead"))
-    for entry in (_entry("length"), _entry("words"), _entry("fit"), AURA, *pairs):
+    for entry in (_entry("length"), _entry("words"), _entry("fit"), AURA, FORETELLER, *pairs):
         monkeypatch.setitem(registry.METRICS, entry.name, entry)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import random
 import struct
 import wave
 from collections.abc import Mapping, Sequence
@@ -197,7 +198,44 @@ def aqeval(folder: Path, n_questions: int = 3) -> Path:
     return folder
 
 
+ORCA_SYSTEMS = ("M1_0", "M2_4", "M2_6", "M2_7")
+
+
+def orca(folder: Path, n_questions: int = 12) -> Path:
+    """So many questions in train and half as many in dev and in test, each answered by four systems. What an answer
+    says is what the judge among the doubles foretells of its ratings: near what people gave, and surer where it is."""
+    chance = random.Random(5)
+    for split, n in (("train", n_questions), ("dev", n_questions // 2), ("test", n_questions // 2)):
+        answers = {}
+        for number in range(n):
+            for system in ORCA_SYSTEMS:
+                ratings = [chance.choice((1, 1, 3, 5, 5, 5))]
+                ratings += [
+                    min(5, max(1, ratings[0] + chance.choice((-1, 0, 0, 1)))) for _ in range(number % 4)
+                ]
+                mean = (sum(ratings) / len(ratings) - 1) / 4
+                value = min(0.99, max(0.01, 0.9 * mean + 0.05 + chance.uniform(-0.04, 0.04)))
+                variance = 0.2 * abs(mean - value) + 0.001 * chance.random()
+                answers[f"{split}{number}_{system}"] = {
+                    **{
+                        "question": f"What is it in {split}, {number}?",
+                        "reference": "a bell",
+                        "rationale": "It rings.",
+                    },
+                    **{"transcription": "", "candidate": f"{value:.4f} {variance:.5f}"},
+                    **{"ratings": [*ratings, None], "feedback": [*[None] * len(ratings), ["e"]]},
+                }
+        document(folder / f"{split}.json", answers)
+    tasks = ("speech", "sound", "music", "mix-sound-music")
+    listed = [
+        {"id": f"test{n}", "question": "?", "modality": tasks[n % 4], "category": "c"} for n in range(6)
+    ]
+    document(folder / "MMAR-meta.json", listed)
+    return folder
+
+
 ALL: Mapping[str, Any] = {
+    "orca": orca,
     "aqeval": aqeval,
     "aqeval-validation": aqeval,
     "relate": relate,

@@ -16,7 +16,8 @@ def printed(table: str, method: str, model: str = "") -> list[str]:
 
 
 def test_figures_of_tables_with_columns_of_their_own_are_of_all_those_columns():
-    published = [layout for layout in LAYOUTS if layout.name in published_tables()]
+    # Of ORCA's table 2 a single figure could be transcribed, from the abstract.
+    published = [layout for layout in LAYOUTS if layout.name in published_tables() - {"orca"}]
     assert len(published) == 5 + 3
     for layout in published:
         rows = published_rows(layout.name)
@@ -66,5 +67,5 @@ def test_every_paper_has_its_tables():
     assert published_tables() == {
         *("relevance", "pairwise", "compositional", "fense", "brace"),
         *("aqeval-composition", "aqeval-types", "aqeval-systems", "aqeval-configurations", "aqeval-examples"),
-        "orca",
+        *("orca", "orca-composition"),
     }
