@@ -198,7 +198,7 @@ def _as_released(data: TrainingData) -> Split[TrainingExample]:
     """By the stratum `split` of each item. An item has one, so that none is in two parts; whether two items of two
     parts ask alike is up to the source. Raises TrainingError where an item has none, or a part is empty."""
     by_part: dict[str, list[TrainingExample]] = {part: [] for part in splits.PARTS}
-    unknown = []
+    unknown: list[TrainingExample] = []
     for one in data.judged:
         by_part.get(one.example.strata.get(splits.SPLIT_STRATUM, ""), unknown).append(one)
     if unknown or not all(by_part.values()):
