@@ -281,6 +281,10 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("The model’s server did not answer."),
         _("Check that the server runs and that the worker can reach its address, then retry."),
     ),
+    "empty_response": (
+        _("The model’s server sent a response without an answer."),
+        _("See the server’s log, then retry."),
+    ),
     "no_logprobs": (
         _("The model’s server gives no log-probabilities."),
         _("Start it so that it returns them, or use a local checkpoint."),

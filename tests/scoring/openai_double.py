@@ -26,8 +26,8 @@ from typing import Any
 
 MODEL = "tiny/listener"
 FAULTS = (
-    "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "cut", "drop", "malformed", "no-logprobs",
-    "no-text", "no-top", "odd-logprobs", "slow", "yes-missing",
+    "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "cut", "drop", "endless",
+    "malformed", "no-choices", "no-logprobs", "no-text", "no-top", "odd-logprobs", "slow", "yes-missing",
 )  # fmt: skip
 SPELLINGS = ("Yes", "No", "yes", "no")
 _IDS = {spelling: 9000 + place for place, spelling in enumerate(SPELLINGS)}
@@ -89,12 +89,12 @@ class OpenAIDouble:
         self.model, self.key, self.fault, self.every = model, key, fault, every
         self.next_faults = deque(next_faults)
         self.chosen_tokens, self.slow_s, self.say = chosen_tokens, slow_s, say
-        self.most_choices = most_choices
+        self.most_choices, self.sent = most_choices, 0
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.counting = threading.Lock()
         self.stopping = threading.Event()
-        self._server = _Server(("127.0.0.1", port), _handler(self))
+        self._server = _Server(("127.0.0.1", port), type("Handler", (_Handler,), {"double": self}))
 
     @property
     def port(self) -> int:
@@ -158,68 +158,84 @@ class _Server(ThreadingHTTPServer):
         """Clients that hang up are no news."""
 
 
-def _handler(double: OpenAIDouble) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    """Speaks for `double`."""
 
-        def log_message(self, *args: object) -> None:
-            pass
+    protocol_version = "HTTP/1.1"
+    double: OpenAIDouble
 
-        def do_GET(self) -> None:
-            if not self._allowed():
-                return self._refuse(401, f"Invalid API key: {self.headers.get('authorization')}")
-            if self.path != "/v1/models":
-                return self._refuse(404, "Not Found")
-            root = f"/weights/{double.model}"
-            self._say({"object": "list", "data": [{"id": double.model, "object": "model", "root": root}]})
+    def log_message(self, *args: object) -> None:
+        pass
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            if not self._allowed():
-                return self._refuse(401, f"Invalid API key: {self.headers.get('authorization')}")
-            if self.path == "/tokenize" and double.chosen_tokens:
-                tokens = double.tokens(body["prompt"])
-                return self._say({"tokens": tokens}) if tokens else self._refuse(503, "busy")
-            if self.path != "/v1/chat/completions":
-                return self._refuse(404, "Not Found")
-            if body["model"] != double.model:
-                return self._refuse(404, f"The model `{body['model']}` does not exist.")
-            self._converse(body, double.fault_of_this(body, self.headers.get("authorization")))
+    def do_GET(self) -> None:
+        if not self._allowed():
+            return self._refuse(401, f"Invalid API key: {self.headers.get('authorization')}")
+        if self.path != "/v1/models":
+            return self._refuse(404, "Not Found")
+        model = {"id": self.double.model, "object": "model", "root": f"/weights/{self.double.model}"}
+        self._say({"object": "list", "data": [model]})
 
-        def _converse(self, body: dict[str, Any], fault: str) -> None:
-            if fault == "drop":
-                self.close_connection = True
-                self.connection.shutdown(socket.SHUT_RDWR)
-            elif fault == "malformed":
-                self._send(200, b'{"choices": [{"mess')
-            elif fault == "bad-logprobs":
-                self._refuse(400, "Requested sample logprobs of 20, which is greater than max allowed: 5")
-            elif fault.isdigit():
-                self._refuse(int(fault), f"{fault} as told", {"retry-after": "0"} if fault == "429" else {})
-            else:
-                if fault == "slow":
-                    double.stopping.wait(double.slow_s)
-                self._say(_completion(body, fault, double))
+    def do_POST(self) -> None:
+        double, body = self.double, json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if not self._allowed():
+            return self._refuse(401, f"Invalid API key: {self.headers.get('authorization')}")
+        if self.path == "/tokenize" and double.chosen_tokens:
+            tokens = double.tokens(body["prompt"])
+            return self._say({"tokens": tokens}) if tokens else self._refuse(503, "busy")
+        if self.path != "/v1/chat/completions":
+            return self._refuse(404, "Not Found")
+        if body["model"] != double.model:
+            return self._refuse(404, f"The model `{body['model']}` does not exist.")
+        self._converse(body, double.fault_of_this(body, self.headers.get("authorization")))
 
-        def _allowed(self) -> bool:
-            return not double.key or self.headers.get("authorization") == f"Bearer {double.key}"
+    def _converse(self, body: dict[str, Any], fault: str) -> None:
+        if fault == "drop":
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        elif fault == "endless":
+            self._send_without_end()
+        elif fault == "malformed":
+            self._send(200, b'{"choices": [{"mess')
+        elif fault == "no-choices":
+            self._say({"choices": []})
+        elif fault == "bad-logprobs":
+            self._refuse(400, "Requested sample logprobs of 20, which is greater than max allowed: 5")
+        elif fault.isdigit():
+            self._refuse(int(fault), f"{fault} as told", {"retry-after": "0"} if fault == "429" else {})
+        else:
+            if fault == "slow":
+                self.double.stopping.wait(self.double.slow_s)
+            self._say(_completion(body, fault, self.double))
 
-        def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
-            self._send(status, json.dumps({"error": {"message": message}}).encode(), headers)
+    def _allowed(self) -> bool:
+        return not self.double.key or self.headers.get("authorization") == f"Bearer {self.double.key}"
 
-        def _say(self, found: dict[str, Any]) -> None:
-            self._send(200, json.dumps(found).encode())
+    def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        self._send(status, json.dumps({"error": {"message": message}}).encode(), headers)
 
-        def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
-            self.send_response(status)
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def _say(self, found: dict[str, Any]) -> None:
+        self._send(200, json.dumps(found).encode())
 
-    return Handler
+    def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _send_without_end(self) -> None:
+        """A body whose length is not announced, until the client has hung up; `sent` counts its bytes."""
+        self.close_connection = True
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while not self.double.stopping.is_set():
+                self.wfile.write(b" " * 65_536)
+                self.double.sent += 65_536
+        except OSError:
+            return
 
 
 def _completion(body: dict[str, Any], fault: str, double: OpenAIDouble) -> dict[str, Any]:

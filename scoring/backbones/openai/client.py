@@ -6,7 +6,8 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
@@ -24,9 +25,15 @@ ALLOWED_VARIABLE = "CONCORD_SERVERS"
 TRIES = 6
 FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 60.0
-# What is still failing after this long is given up whatever tries are left, since a request may itself take as long.
+# What still fails so long after its first failure is given up whatever tries are left.
 RETRY_FOR_S = 120.0
+# A server that keeps a request for so long without a byte has timed out. Each such try holds a connection for as long,
+# so there are fewer of them.
 _TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
+TIMEOUT_TRIES = 3
+# An answer is some kilobytes; of one that comes drop by drop, or without end, so much is read.
+LONGEST_ANSWER_BYTES = 8_000_000
+LONGEST_ANSWER_S = 600.0
 
 _LONGEST_MESSAGE = 200
 
@@ -34,12 +41,35 @@ T = TypeVar("T")
 
 
 class _TransientError(Exception):
-    """This try failed in a way that the next may not."""
+    """This try failed in a way that the next may not. `after`: seconds until the server wants to be asked again."""
 
-    def __init__(self, code: str, message: str, after: float | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, after: float | None = None, *, timed_out: bool = False
+    ) -> None:
         super().__init__(code, message)
         self.fault = code, message
         self.after = after
+        self.tries = TIMEOUT_TRIES if timed_out else TRIES
+
+
+@dataclass(frozen=True)
+class _Response:
+    """A response whose body was read up to LONGEST_ANSWER_BYTES; None where there is more of it."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes | None
+
+    @property
+    def text(self) -> str:
+        return (self.body or b"").decode(errors="replace")
+
+    def json(self) -> Any:
+        """None where it is no JSON."""
+        try:
+            return json.loads(self.body or b"")
+        except (ValueError, RecursionError):
+            return None
 
 
 class ApiClient:
@@ -51,7 +81,9 @@ class ApiClient:
         self._key = key
         self._pacing = pacing
         limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
-        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+        # Unpacked, a few kilobytes could be gigabytes.
+        headers = {"content-type": "application/json", "accept-encoding": "identity"}
+        headers |= {"authorization": f"Bearer {key}"} if key else {}
         self._client = httpx2.Client(timeout=_TIMEOUT, limits=limits, headers=headers)
 
     def send(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -71,33 +103,48 @@ class ApiClient:
 
     def _with_retry(self, request: Callable[[], T], *, paced: bool = False) -> T:
         """Raises ExampleError with the last transient error."""
-        began = time.monotonic()
+        failed_first: float | None = None
         for attempt in range(1, TRIES + 1):
             if paced and self._pacing:
-                waited_from = time.monotonic()
                 self._pacing.wait()
-                began += time.monotonic() - waited_from
             try:
                 return request()
             except _TransientError as again:
-                if attempt == TRIES or time.monotonic() - began > RETRY_FOR_S:
+                now = time.monotonic()
+                failed_first = now if failed_first is None else failed_first
+                # Time-outs take longer than all the waits of other errors, and are counted instead.
+                is_late = now - failed_first > RETRY_FOR_S and again.tries == TRIES
+                if attempt >= again.tries or is_late:
                     raise ExampleError(*again.fault) from again
                 time.sleep(_backoff_seconds(attempt, again.after))
         raise AssertionError("the last try returns or raises")
 
-    def _request(self, url: str, body: dict[str, Any] | None) -> httpx2.Response:
+    def _request(self, url: str, body: dict[str, Any] | None) -> _Response:
         content = None if body is None else json.dumps(body).encode()
         try:
-            return self._client.request("GET" if content is None else "POST", url, content=content)
+            with self._client.stream("GET" if content is None else "POST", url, content=content) as response:
+                return _Response(response.status_code, response.headers, _bounded_body(response))
+        except httpx2.TimeoutException as error:
+            raise self._no_answer(error, timed_out=not isinstance(error, httpx2.ConnectTimeout)) from error
         except httpx2.HTTPError as error:
-            reason = self._shown(str(error)) or type(error).__name__
-            raise _TransientError("server_unreachable", f"No answer from {self.base}: {reason}.") from error
+            raise self._no_answer(error) from error
+
+    def _no_answer(self, error: Exception, *, timed_out: bool = False) -> _TransientError:
+        reason = self._shown(str(error)) or type(error).__name__
+        message = f"No answer from {self.base}: {reason}."
+        return _TransientError("server_unreachable", message, timed_out=timed_out)
 
     def _once(self, url: str, body: dict[str, Any] | None) -> dict[str, Any]:
         response = self._request(url, body)
-        if response.status_code != 200:
+        if response.status != 200:
             raise self._refusal(response)
-        payload = _json_of(response)
+        if response.body is None:
+            raise ExampleError(
+                "server_refused",
+                f"The answer of {self.base} has more than {LONGEST_ANSWER_BYTES // 10**6} MB, and was not read to its "
+                "end. Look at what the server sends: an answer of a model has some kilobytes.",
+            )
+        payload = response.json()
         if not isinstance(payload, dict):
             raise _TransientError(
                 "server_refused", f"{self.base} answered with something that is no JSON object."
@@ -106,13 +153,13 @@ class ApiClient:
 
     def _optional(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
         response = self._request(url, body)
-        if response.status_code >= 500:
-            raise _TransientError("server_unreachable", str(response.status_code))
-        payload = _json_of(response)
+        if response.status >= 500:
+            raise _TransientError("server_unreachable", str(response.status))
+        payload = response.json()
         return payload if isinstance(payload, dict) else None
 
-    def _refusal(self, response: httpx2.Response) -> Exception:
-        status = response.status_code
+    def _refusal(self, response: _Response) -> Exception:
+        status = response.status
         sentence = self._shown(_error_message(response, any_form=is_operators_server(self.base)))
         answered = f"{status}: {sentence}" if sentence else str(status)
         if status in (401, 403):
@@ -153,7 +200,7 @@ def _backoff_seconds(attempt: int, after: float | None) -> float:
     return min(FIRST_BACKOFF_S * 2.0 ** (attempt - 1), LONGEST_BACKOFF_S) * random.uniform(0.5, 1.0)
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
+def _retry_after(response: _Response) -> float | None:
     try:
         return max(0.0, float(response.headers.get("retry-after", "")))
     except ValueError:
@@ -165,10 +212,10 @@ def is_operators_server(base: str) -> bool:
     return os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/") == base
 
 
-def _error_message(response: httpx2.Response, *, any_form: bool) -> str:
+def _error_message(response: _Response, *, any_form: bool) -> str:
     """The message of an error in OpenAI's form: {"error": {"message"}}; or else, in any form: {"message"} as older
     vLLM, {"detail"} as proxies, or all of it."""
-    payload = _json_of(response)
+    payload = response.json()
     entries = payload if isinstance(payload, dict) else {}
     error = entries.get("error")
     message = error.get("message") if isinstance(error, dict) else None
@@ -180,9 +227,13 @@ def _error_message(response: httpx2.Response, *, any_form: bool) -> str:
     return inner if isinstance(inner, str) else json.dumps(inner)
 
 
-def _json_of(response: httpx2.Response) -> Any:
-    """None where it is no JSON."""
-    try:
-        return response.json()
-    except ValueError:
-        return None
+def _bounded_body(response: httpx2.Response) -> bytes | None:
+    """None where it is too long. Raises ReadTimeout where it takes too long."""
+    began, body = time.monotonic(), bytearray()
+    for part in response.iter_bytes():
+        body += part
+        if len(body) > LONGEST_ANSWER_BYTES:
+            return None
+        if time.monotonic() - began > LONGEST_ANSWER_S:
+            raise httpx2.ReadTimeout(f"the answer was not whole after {LONGEST_ANSWER_S:.0f} seconds")
+    return bytes(body)

@@ -81,20 +81,20 @@ def chat_messages(sounds: Sequence[str], question: str, *, system: str) -> list[
 
 
 def parse_generated(answer: Mapping[str, Any], *, labels: Sequence[str] = ()) -> list[GeneratedText]:
-    """The texts of an answer, at least one, and whether they were cut off. Raises ExampleError `no_answer`; with labels
-    also SetupError where the server gives no log-probabilities."""
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise ExampleError("no_answer", "The server's answer holds no text.")
+    """The texts of an answer, at least one, and whether they were cut off. Raises ExampleError `empty_response`; with
+    labels also SetupError where the server gives no log-probabilities."""
+    choices = _choices(answer)
     n_read, n_written = parse_usage(answer.get("usage"))
     texts = []
     for place, choice in enumerate(choices):
+        cut = choice.get("finish_reason") == "length"
         text = _part(choice, "message", "content")
+        if text is None and cut:
+            text = ""  # a model that was stopped while it reasoned, which the server takes out
         if not isinstance(text, str):
-            raise ExampleError("no_answer", "The server's answer holds no text.")
+            raise ExampleError("empty_response", "The server's response holds no text of the model.")
         # JSON can hold halves of characters, where a server cut an answer short; nothing else can.
         whole = text.encode(errors="replace").decode()
-        cut = choice.get("finish_reason") == "length"
         tokens = parse_label_logprobs(choice, labels) if labels else ()
         # The server counts the tokens of all texts together: they stand with the first.
         n_prompt, n_completion = (n_read, n_written) if place == 0 else (0, 0)
@@ -102,7 +102,7 @@ def parse_generated(answer: Mapping[str, Any], *, labels: Sequence[str] = ()) ->
     return texts
 
 
-def parse_label_logprobs(choice: Any, labels: Sequence[str]) -> list[WrittenToken]:
+def parse_label_logprobs(choice: Mapping[str, Any], labels: Sequence[str]) -> list[WrittenToken]:
     """Of each written token, what the list of its likeliest alternatives says of the labels. Raises SetupError where
     the server gives no list, ExampleError `no_logprobs` where it is not in the API's form."""
     positions = _part(choice, "logprobs", "content")
@@ -144,9 +144,10 @@ def parse_usage(usage: Any) -> tuple[int, int]:
 def parse_top_logprobs(answer: Mapping[str, Any]) -> dict[str, float]:
     """The log-probabilities that an answer lists for its first token, by spelling.
 
-    Raises SetupError where the server gives none at all, ExampleError `no_logprobs` where it wrote nothing.
+    Raises SetupError where the server gives none at all, ExampleError `no_logprobs` where it wrote nothing and
+    `empty_response` where there is nothing in its response.
     """
-    positions = _choice_part(answer, "logprobs", "content")
+    positions = _part(_choices(answer)[0], "logprobs", "content")
     if positions is None:
         raise SetupError(
             "The server returns no log-probabilities. Use one that answers `logprobs` and `top_logprobs`, as vLLM does "
@@ -206,14 +207,19 @@ def _log_sum(values: Sequence[float]) -> float:
     return top + math.log(sum(math.exp(value - top) for value in values))
 
 
-def _choice_part(answer: Mapping[str, Any], of: str, name: str) -> Any:
-    """`choices[0].of.name`, None where something on the way is missing."""
+def _choices(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """At least one. Raises ExampleError `empty_response`: that is about one answer, and not about what the server can
+    do."""
     choices = answer.get("choices")
-    return _part(choices[0] if isinstance(choices, list) and choices else None, of, name)
+    if isinstance(choices, list) and choices and all(isinstance(choice, dict) for choice in choices):
+        return choices
+    raise ExampleError(
+        "empty_response", "The server's response holds no answer (`choices`). Look at its log, then retry."
+    )
 
 
-def _part(choice: Any, of: str, name: str) -> Any:
-    part = choice.get(of) if isinstance(choice, dict) else None
+def _part(choice: Mapping[str, Any], of: str, name: str) -> Any:
+    part = choice.get(of)
     return part.get(name) if isinstance(part, dict) else None
 
 

@@ -17,7 +17,13 @@ import pytest
 from scoring.backbones.contract import AnswerTokens, Decoding, Hearing
 from scoring.backbones.loading.sounds import decode
 from scoring.backbones.openai import client, pacing
-from scoring.backbones.openai.server import chat_messages, open_server, wav_base64, yes_no_logprobs
+from scoring.backbones.openai.server import (
+    OpenAIServer,
+    chat_messages,
+    open_server,
+    wav_base64,
+    yes_no_logprobs,
+)
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, SetupError, Sound
 from scoring.metrics.registry import Runtime, open_metric
@@ -41,6 +47,11 @@ def tone(path: Path, pitch: int) -> Sound:
 
 def opened(server: OpenAIDouble):
     return open_server(server.name, runtime=WORKPLACE)
+
+
+def opened_without_listing(server: OpenAIDouble):
+    calls = client.ApiClient(server.url, key="", at_once=1)
+    return OpenAIServer(calls, model=server.model, weights="", use=ServerUse())
 
 
 def conversation(question: str, *heard: Sound, system: str = SYSTEM):
@@ -126,7 +137,7 @@ def test_the_key_goes_to_no_server_but_its_own(monkeypatch):
 )
 def test_of_a_refusal_only_the_apis_own_words_are_shown(monkeypatch, status, body, shown, shown_of_own):
     calls = client.ApiClient("http://10.0.0.7/v1", key="", at_once=1)
-    response = httpx2.Response(status, text=body)
+    response = client._Response(status, {}, body.encode())
     told = str(calls._refusal(response))
     assert "hunter2" not in told
     assert (f"({status}: {shown})" if shown else f"({status})") in told
@@ -327,27 +338,81 @@ def test_retry_after_is_waited_for(sounds, monkeypatch):
         ("503", "server_unreachable", 6),
         ("malformed", "server_refused", 6),
         ("drop", "server_unreachable", 6),
-        ("no-text", "no_answer", 1),
+        ("no-text", "empty_response", 1),
+        ("no-choices", "empty_response", 1),
+        ("endless", "server_refused", 1),
+        ("slow", "server_unreachable", 3),
     ],
 )
 def test_what_stays_is_a_fault_of_its_row_after_so_many_tries(sounds, fault, code, tries):
     with OpenAIDouble(fault=fault) as server:
-        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+        backbone = opened(server)
+        backbone._calls._client.timeout = httpx2.Timeout(0.1 if fault == "slow" else 20.0)
+        (found,) = write(backbone, Hearing((), ("Describe it.",)))
     assert found.fault.code == code
     assert len(server.requests) == tries
     if fault.isdigit():
         assert f"({fault}: {fault} as told)" in found.fault.message
 
 
-def test_a_server_that_takes_too_long_is_given_up(monkeypatch):
+@pytest.mark.parametrize("seconds_allowed", [0.0, 120.0])
+def test_a_time_out_is_retried_however_long_it_took(monkeypatch, seconds_allowed):
+    """A time-out takes as long as all the waits of other errors may."""
+    monkeypatch.setattr(client, "RETRY_FOR_S", seconds_allowed)
+    with OpenAIDouble(next_faults=["slow", "slow"]) as server:
+        backbone = opened(server)
+        backbone._calls._client.timeout = httpx2.Timeout(0.1)
+        ((written,),) = write(backbone, Hearing((), ("Describe it.",)))
+    assert written.text
+    assert len(server.requests) == 3
+
+
+def test_an_error_that_stays_for_too_long_is_given_up_with_tries_left(monkeypatch):
     monkeypatch.setattr(client, "RETRY_FOR_S", 0.0)
+    with OpenAIDouble(fault="500") as server:
+        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+    assert found.fault.code == "server_refused"
+    assert len(server.requests) == 2
+
+
+def test_a_server_that_takes_too_long_is_given_up():
     with OpenAIDouble(fault="slow") as server:
         backbone = opened(server)
-        backbone._calls._client.timeout = httpx2.Timeout(0.2)
+        backbone._calls._client.timeout = httpx2.Timeout(0.1)
+        (found,) = write(backbone, Hearing((), ("Describe it.",)))
+    assert "timed out" in found.fault.message
+
+
+def test_an_answer_without_end_is_not_read_to_its_end():
+    with OpenAIDouble(fault="endless") as server:
+        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+    assert "more than 8 MB" in found.fault.message
+    # What the connection holds aside.
+    assert server.sent < 2 * client.LONGEST_ANSWER_BYTES
+
+
+def test_an_answer_that_comes_drop_by_drop_times_out(monkeypatch):
+    monkeypatch.setattr(client, "LONGEST_ANSWER_S", 0.0)
+    with OpenAIDouble() as server:
+        backbone = opened_without_listing(server)
         (found,) = write(backbone, Hearing((), ("Describe it.",)))
     assert found.fault.code == "server_unreachable"
-    assert "timed out" in found.fault.message
-    assert len(server.requests) == 1
+    assert "not whole after" in found.fault.message
+
+
+@pytest.mark.parametrize("labels", [(), ("1", "2", "3", "4", "5")])
+def test_a_response_without_an_answer_is_a_fault_of_its_row_and_ends_no_run(sounds, labels):
+    with OpenAIDouble(next_faults=["no-choices"] * 2, say='{"score": 4}') as server:
+        backbone = opened(server)
+        (heard,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+        decoding = Decoding(labels=labels)
+        hearings = [Hearing((), (f"{number}?",)) for number in range(2)]
+        first, second = (
+            backbone.generate([each], system=SYSTEM, max_new_tokens=9, decoding=decoding)[0]
+            for each in hearings
+        )
+    assert codes([heard, first, second]) == ["empty_response", "empty_response", "fine"]
+    assert "holds no answer" in heard.fault.message
 
 
 def test_faults_stay_with_their_hearings(sounds):
