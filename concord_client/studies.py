@@ -255,7 +255,8 @@ class Training(Resource):
     def start(
         self, study: str, model: str, *, options: Mapping[str, Any] = _NO_OPTIONS, **plan: Any
     ) -> Record:
-        """Train the next version of a model. Plan: repeats, holdout_raters, split, question, pseudo."""
+        """Train the next version of a model. Plan: repeats, holdout_raters, split, question, pseudo,
+        labels."""
         body = {"model": model, "options": dict(options), **plan}
         return self._send("POST", f"studies/{study}/learned-models/", body)
 

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 from analytics.training import jobs
 from analytics.training.dataset import GROUPS, SPLITS
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
+from analytics.training.labels import USES
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import page_of
@@ -65,7 +66,13 @@ class TrainingIn(In):
         child=serializers.CharField(max_length=130),
         required=False,
         max_length=10,
-        help_text="Scorers of this study, as name or name@digest, whose scores are learned from before people's votes.",
+        help_text="Scorers of this study, as name or name@digest, whose scores are learned from as labels.",
+    )
+    labels = serializers.ChoiceField(
+        USES,
+        required=False,
+        help_text="How labels are used (ORCA §6.4): instead of people's ratings of the same answers, alone on all "
+        "answers, added to people's ratings, or first, before people's ratings; first unless given.",
     )
 
 

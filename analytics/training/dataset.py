@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics.data.questions import MeasuredQuestion, scaled_questions
 from analytics.data.votes import load_votes
-from analytics.training import examples
+from analytics.training import examples, labels
 from analytics.training.examples import TrainingExample
 from annotation.models import Study
 from scoring.models import Scorer
@@ -46,7 +46,8 @@ class TrainingData:
 @dataclass(frozen=True)
 class TrainingSplit:
     """One split: `training` is the recipe's input, without votes of held-out raters; `test` has all raters' votes.
-    `pseudo`: pseudo-labelled examples that are learned first, none of a held-out or dev group."""
+    `pseudo`: pseudo-labelled examples that are learned first, none of a held-out or dev group. Where labels are used
+    otherwise (`labels.USES`), they are ratings in `training`, and `pseudo` is empty."""
 
     training: Any
     pseudo: Sequence[Any]
@@ -77,9 +78,12 @@ def learnable(study: Study, kind: str, *, language: str = "en") -> list[Measured
     ]
 
 
-def training_data(study: Study, kind: str, *, question: str = "", pseudo: Sequence[str] = ()) -> TrainingData:
+def training_data(
+    study: Study, kind: str, *, question: str = "", pseudo: Sequence[str] = (), whole_labels: bool = False
+) -> TrainingData:
     """By a few queries. `question`: the key of that which a model of ratings learns; else the first. `pseudo` are
-    digests of scorers. Raises TrainingError where there is nothing to learn from."""
+    digests of scorers; `whole_labels` takes the rating nearest to each of their scores, which lie between what people
+    can answer. Raises TrainingError where there is nothing to learn from."""
     questions, learns_ratings = learnable(study, kind), trainable(kind).learns_ratings
     if learns_ratings:
         questions = [one for one in questions if question in ("", one.key)][:1]
@@ -98,6 +102,8 @@ def training_data(study: Study, kind: str, *, question: str = "", pseudo: Sequen
         for scorer in Scorer.objects.filter(digest__in=pseudo)
         for one in label(study, scorer)
     ]
+    if whole_labels:
+        labelled = [_with_whole_ratings(one) for one in labelled]
     if not labelled:
         return TrainingData(kind, judged)
     # Grouped together: a prompt without votes may tie together two prompts with votes.
@@ -127,13 +133,23 @@ def split_examples(data: TrainingData, plan: Mapping[str, Any], *, seed: int) ->
     if plan["split"] == GROUPS:
         _refuse_leaks(training)
     pseudo = _pseudo_split(data, plan, split, seed)
-    counts = _counts(data, learned, split.test) | {"first": len(pseudo)}
-    return TrainingSplit(training, pseudo, split.test, raters, counts)
+    counts = _counts(data, learned, split.test) | {"first": 0, "labels": 0, "labelled_units": 0}
+    use = plan.get("labels", labels.FIRST)
+    if use != labels.FIRST:
+        labelled = labels.with_labels(learned.train, pseudo, use=use)
+        training = replace(training, train=labelled.answers)
+        counts |= {"labels": labelled.n_labels, "labelled_units": labelled.n_labelled}
+        if use != labels.ADDED:
+            counts |= {"train_units": 0, "train_votes": 0}
+        return TrainingSplit(training, (), split.test, raters, counts)
+    counts |= {"first": len(pseudo), "labels": sum(one.n_votes for one in pseudo)}
+    counts["labelled_units"] = len({one.candidates for one in pseudo})
+    return TrainingSplit(training, [one.example for one in pseudo], split.test, raters, counts)
 
 
 def _pseudo_split(
     data: TrainingData, plan: Mapping[str, Any], split: Split[TrainingExample], seed: int
-) -> list[Any]:
+) -> list[TrainingExample]:
     """Held-out systems share items with those that are learned from: there, only examples of these systems are left
     out."""
     groups, systems = {one.example.group for one in split.dev}, set[str]()
@@ -141,8 +157,13 @@ def _pseudo_split(
         systems = set(systems_held_out(data, seed=seed))
     else:
         groups |= {one.example.group for one in split.test}
-    pseudo = [one.example for one in data.pseudo if one.example.group not in groups]
-    return [example for example in pseudo if not systems & set(_systems_of(example))]
+    pseudo = [one for one in data.pseudo if one.example.group not in groups]
+    return [one for one in pseudo if not systems & set(_systems_of(one.example))]
+
+
+def _with_whole_ratings(one: TrainingExample) -> TrainingExample:
+    ratings = tuple(float(round(rating)) for rating in one.example.ratings)
+    return replace(one, example=replace(one.example, ratings=ratings))
 
 
 def n_splits(data: TrainingData, plan: Mapping[str, Any]) -> int:

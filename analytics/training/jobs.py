@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
+from analytics.training import labels as label_uses
 from analytics.training.dataset import GROUPS, SPLITS, learnable
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.jobs import jobs
@@ -34,13 +35,18 @@ def start_training(
     split: str = GROUPS,
     question: str = "",
     pseudo: Sequence[str] = (),
+    labels: str = "",
 ) -> LearnedModel:
     """The next version of a kind, whose training a worker takes up. `question`: the key of that whose ratings a model
-    of ratings learns; the first unless told. `pseudo`: scorers of this study whose scores are learned from before
-    people's votes, by name or digest. Raises InvalidInput."""
+    of ratings learns; the first unless told. `pseudo`: scorers of this study whose scores are learned from as
+    labels, by name or digest; `labels`: how (`label_uses.USES`), before people's votes unless told. Raises
+    InvalidInput."""
     plan: dict[str, Any] = {"repeats": repeats, "holdout_raters": holdout_raters, "split": split}
     if pseudo:
         plan["pseudo"] = [scorer_that_scored(study, name).digest for name in pseudo]
+    if labels:
+        _refuse_labels(kind, labels, pseudo)
+        plan["labels"] = labels
     settings = learned.validate_training_options(kind, options)
     _refuse_plan(plan)
     trainable = catalogue.trainable(kind)
@@ -76,6 +82,20 @@ def scorer_that_scored(study: Study, name: str, *, field: str = "pseudo") -> Sco
             field, f"{name!r} has not scored this study.", "Score the study with it first."
         )
     return run.scorer
+
+
+def _refuse_labels(kind: str, use: str, pseudo: Sequence[str]) -> None:
+    if use not in label_uses.USES:
+        names = ", ".join(label_uses.USES)
+        raise InvalidInput.of_field("labels", f"There is no use of labels {use!r}.", f"There are {names}.")
+    if not pseudo:
+        raise InvalidInput.of_field(
+            "labels", "No scorer is named whose scores are the labels.", "Name one as pseudo, or no use."
+        )
+    if use != label_uses.FIRST and not catalogue.trainable(kind).learns_ratings:
+        raise InvalidInput.of_field(
+            "labels", f"{kind} learns from labels before people's votes, and in no other way.", "Use first."
+        )
 
 
 def _question(kind: str, question: str, questions: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from analytics.code_version import code_version
-from analytics.training import evaluation, examples
+from analytics.training import evaluation, examples, labels
 from analytics.training.dataset import (
     SYSTEMS,
     TrainingData,
@@ -43,7 +43,7 @@ from scoring import learned
 from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
-from scoring.models import LearnedModel, Score
+from scoring.models import LearnedModel, Score, Scorer, ScoringRun
 from scoring.runs import loaded_metric as opened_scorers
 from scoring.runs.loaded_metric import scorer_version
 from scoring.runs.model_loading import runtime
@@ -51,7 +51,6 @@ from scoring.runs.results import sanitize_json
 from scoring.training import catalogue
 from scoring.training.contract import (
     MusicVotes,
-    RatedAnswer,
     Split,
     TrainedModel,
     TrainingError,
@@ -86,6 +85,7 @@ def training_record(
         "options": model.options,
         "plan": model.plan,
         "counts": dict(first.counts),
+        "labels": labels_record(model, first, repeats),
         "grouped_by": examples.kinds_kept_together([*data.judged, *data.pseudo]),
         "held_out": held_out_record(model, data, first),
         "ancestors": list(ancestors),
@@ -107,6 +107,39 @@ def training_record(
             **{name: version(name) for name in _LIBRARIES},
         },
     }
+
+
+def labels_record(
+    model: LearnedModel, first: TrainingSplit, repeats: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Where the labels of a training came from and how they were used; None for one without. `share`: of all ratings
+    that the likelihood was maximised over those that were labels, by repeat; None where that is not known."""
+    digests = model.plan.get("pseudo", ())
+    if not digests:
+        return None
+    scorers = Scorer.objects.filter(digest__in=digests).order_by("pk")
+    runs = ScoringRun.objects.filter(study=model.study, scorer__in=scorers).order_by("pk")
+    use = model.plan.get("labels", labels.FIRST)
+    return {
+        "use": use,
+        "scenario": labels.SCENARIOS[use],
+        "scorers": [f"{scorer.key}@{scorer.digest}" for scorer in scorers],
+        "runs": list(runs.values_list("pk", flat=True)),
+        "labels": first.counts["labels"],
+        "answers": first.counts["labelled_units"],
+        "votes": first.counts["train_votes"],
+        "share": [repeat.get("label_share") for repeat in repeats],
+    }
+
+
+def label_share(model: LearnedModel, counts: Mapping[str, int], trained: Mapping[str, Any]) -> float | None:
+    """Of one training: see `labels_record`. Of music in two stages it is not known: the stages have losses of their
+    own."""
+    if not model.plan.get("pseudo") or not catalogue.trainable(model.kind).learns_ratings:
+        return None
+    if "first" not in trained:
+        return labels.share_of_terms(counts["labels"], counts["train_votes"])
+    return labels.share_of_terms(labels.terms_of_stage(trained["first"]), labels.terms_of_stage(trained))
 
 
 def release_with(study: Study) -> dict[str, Any] | None:
@@ -225,21 +258,13 @@ def train_in_stages(
         return train(training, options, work=work, observer=observer, **how)
     if isinstance(training, MusicVotes):
         return train(replace(training, pseudo=split.pseudo), options, work=work, observer=observer, **how)
-    pseudo = _whole(split.pseudo) if wants_whole_ratings(options) else split.pseudo
-    first_stage = Split(pseudo, training.dev, training.test)
+    first_stage = Split(split.pseudo, training.dev, training.test)
     judge = train(first_stage, options, work=work / "first", observer=observer, **how)
     then = {**options, "start_from": str(judge.folder)}
-    return train(
+    trained = train(
         training, then, work=work, observer=_LaterStage(observer, after=int(judge.record["steps"])), **how
     )
-
-
-def _whole(answers: Sequence[RatedAnswer]) -> list[RatedAnswer]:
-    """The rating nearest to each score: a scorer's means lie between what people can say."""
-    return [
-        replace(answer, ratings=tuple(float(round(rating)) for rating in answer.ratings))
-        for answer in answers
-    ]
+    return replace(trained, record={**trained.record, "first": dict(judge.record)})
 
 
 @dataclass(frozen=True)
@@ -381,11 +406,13 @@ class _Training:
     def run(self) -> dict[str, Any]:
         self.work.mkdir(parents=True, exist_ok=True)
         plan = self.model.plan
+        trainable = catalogue.trainable(self.model.kind)
         data = training_data(
             self.model.study,
             self.model.kind,
             question=plan.get("question", ""),
             pseudo=plan.get("pseudo", ()),
+            whole_labels=trainable.learns_ratings and wants_whole_ratings(self.model.options),
         )
         release = release_with(self.model.study)
         number = n_splits(data, self.model.plan)
@@ -428,6 +455,7 @@ class _Training:
             "counts": split.counts,
             "seconds": seconds,
             "trained": dict(trained.record),
+            "label_share": label_share(self.model, split.counts, trained.record),
             **evaluation.held_out_figures(self.model.kind, split, predictions),
         }
         result = sanitize_json(result)

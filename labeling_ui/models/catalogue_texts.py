@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_lazy as _
 
+from analytics.training import labels
 from scoring.metrics import registry
 from scoring.models import Scorer
 
@@ -104,6 +105,15 @@ OPTION_LABELS: dict[str, Promise] = {
     "entails_above": _("Entailment above"),
     "normalisation": _("Normalisation"),
     "ungrounded": _("Without recording or hypothesis"),
+}
+
+
+# How a training uses judges' labels, the usual way first.
+LABEL_USES: dict[str, Promise] = {
+    labels.FIRST: _("First, then people’s votes (scenario 5 of the ORCA paper)"),
+    labels.ADDED: _("Added to people’s votes on the same answers (scenario 4)"),
+    labels.ALONE: _("Alone, on all answers (scenario 3)"),
+    labels.INSTEAD: _("In place of people’s votes, on the same answers (scenario 2)"),
 }
 
 

@@ -16,6 +16,7 @@ from analytics.reports.sections.held_out import version_name
 from analytics.training.dataset import GROUPS, RELEASED, SYSTEMS, learnable
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation.models import Study
+from labeling_ui.models.catalogue_texts import LABEL_USES
 from scoring.training.catalogue import Trainable, TrainingSignal
 
 _SCORERS_LISTED = 50
@@ -61,12 +62,18 @@ class PlanForm(forms.Form):
         initial=1,
     )
     pseudo = forms.MultipleChoiceField(
-        label=_("Scorers whose scores are learned from first"),
+        label=_("Scorers whose scores are learned from as labels"),
         help_text=_(
-            "Before people’s votes; nothing that is held out is among it. None ticked: people alone."
+            "Of items without votes, too; nothing that is held out is among it. None ticked: people alone."
         ),
         required=False,
         widget=forms.CheckboxSelectMultiple,
+    )
+    labels = forms.ChoiceField(
+        label=_("Use of the labels"),
+        help_text=_("The figures are of people’s votes with each of them."),
+        choices=list(LABEL_USES.items()),
+        required=False,
     )
 
     def __init__(self, study: Study, entry: Trainable, data: QueryDict | None = None) -> None:
@@ -78,6 +85,12 @@ class PlanForm(forms.Form):
             del self.fields["question"]
         scorers = scorers_of(study).order_by("key", "pk")[:_SCORERS_LISTED]
         self.fields["pseudo"].choices = [(f"{row.key}@{row.digest}", str(row)) for row in scorers]
+        if not scorers or entry.learns is not TrainingSignal.RATINGS:
+            del self.fields["labels"]
+
+    def clean_labels(self) -> str:
+        """Without a scorer there are none to use."""
+        return self.cleaned_data["labels"] if self.cleaned_data.get("pseudo") else ""
 
     def clean_holdout_raters(self) -> float:
         share: float = self.cleaned_data["holdout_raters"] / 100

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext as look_up
 
 from analytics.reports.render.line_plot import Line, LinePoint, line_plot
 from analytics.reports.sections.held_out import version_name
+from labeling_ui.models.catalogue_texts import LABEL_USES
 from labeling_ui.models.run_page import flatten_options
 from scoring.models import LearnedModel, ScoringRun
 
@@ -117,6 +119,28 @@ def record_lines(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A training record as text under dotted names."""
     shown = {name: value for name, value in record.items() if name not in _SHOWN_ELSEWHERE}
     return list(flatten_options(shown))
+
+
+@dataclass(frozen=True)
+class LabelsLine:
+    """The labels that a version learned from. share: of the ratings that it was fitted to; None where not known."""
+
+    use: Promise | str
+    n_labels: int
+    n_answers: int
+    share: float | None
+    scorers: Sequence[str]
+    runs: Sequence[int]
+
+
+def labels_line(record: Mapping[str, Any]) -> LabelsLine | None:
+    """None for a version that learned from people alone, or was trained before records said so."""
+    given = record.get("labels")
+    if not given:
+        return None
+    use = LABEL_USES.get(given["use"], given["use"])
+    names = [name[: name.index("@") + 9] for name in given["scorers"]]
+    return LabelsLine(use, given["labels"], given["answers"], given["share"][0], names, given["runs"])
 
 
 def latest_scoring_run(model: LearnedModel) -> ScoringRun | None:

@@ -30,6 +30,7 @@ from labeling_ui.models.run_page import run_line
 from labeling_ui.models.training_forms import ComparisonForm, PlanForm
 from labeling_ui.models.training_page import (
     ESSENTIAL_OPTIONS,
+    labels_line,
     latest_scoring_run,
     learned_line,
     record_lines,
@@ -159,6 +160,7 @@ def _training_results(model: LearnedModel) -> dict[str, Any]:
             (_("People on the same items"), test_metrics(record.get("ceiling", {}))),
         ],
         "record": record_lines(record),
+        "labels": labels_line(record),
         "standing": learned_line(promoted) if promoted and promoted.pk != model.pk else None,
         "evaluation": learned_comparison.newest_with(model),
     }

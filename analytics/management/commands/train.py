@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.training import jobs
 from analytics.training.dataset import GROUPS, SPLITS
+from analytics.training.labels import USES
 from annotation.errors import DomainError
 from annotation.jobs import jobs as jobs_jobs
 from annotation.management.lookup import study_by_slug
@@ -46,7 +47,13 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="SCORER",
-            help="learn from this scorer's scores of the study first, as key or key@digest",
+            help="learn from this scorer's scores of the study as labels, given as key or key@digest",
+        )
+        add(
+            "--labels",
+            choices=USES,
+            default="",
+            help="how: instead of people's ratings, alone on all answers, added to people's, or first (the usual)",
         )
         add("--json", action="store_true", help="print the training record")
         add("--list", action="store_true", help="say which models there are, with settings")
@@ -69,6 +76,7 @@ class Command(BaseCommand):
                 split=options["split"],
                 question=options["question"],
                 pseudo=options["pseudo"],
+                labels=options["labels"],
             )
         except DomainError as error:
             raise CommandError(error_lines(error)) from error
@@ -88,6 +96,13 @@ class Command(BaseCommand):
             f"{model}: {counts['train_votes']:,} votes on {counts['train_units']:,} units learned from, "
             f"{counts['test_units']:,} units held out, {model.record['seconds']:.0f} s."
         )
+        if given := model.record.get("labels"):
+            share = given["share"][0]
+            weight = "" if share is None else f", {share:.1%} of the ratings learned from"
+            self.stdout.write(
+                f"Labels of {', '.join(given['scorers'])} ({given['use']}): {given['labels']:,} on "
+                f"{given['answers']:,} answers{weight}."
+            )
         for part in ("figures", "baselines", "ceiling"):
             for name, figure in model.record[part].items():
                 self.stdout.write(f"  {name}: {_figure(figure)}")

@@ -10,7 +10,7 @@ import pytest
 from analytics.training import run
 from analytics.training.dataset import TrainingSplit
 from scoring.backbones.encoders import encoder_registry
-from scoring.training.contract import RatedAnswer, TrainedModel
+from scoring.training.contract import RatedAnswer, TrainedModel, TrainingError
 from tests.scoring.training.answers import Points, answers, options, votes
 
 SHORT = {"steps": 4, "validate_every": 2, "patience": 9}
@@ -51,5 +51,8 @@ def test_a_judge_that_learned_from_a_scorer_first_begins_with_what_that_came_to(
     assert [step for name, step, _ in observer.points if name == "dev loss"] == [2, 4, 6, 8]
 
 
-def test_a_head_of_five_ratings_learns_a_scorers_scores_as_the_nearest_of_them(tmp_path):
-    assert trained(tmp_path / "between", judged(), head="multinomial").record["steps"] == 4
+def test_a_head_of_five_ratings_learns_whole_labels_and_refuses_what_lies_between(tmp_path):
+    whole = [replace(answer, ratings=tuple(map(round, answer.ratings))) for answer in judged()]
+    assert trained(tmp_path / "whole", whole, head="multinomial").record["steps"] == 4
+    with pytest.raises(TrainingError, match="lie between two of the five"):
+        trained(tmp_path / "between", judged(), head="multinomial")

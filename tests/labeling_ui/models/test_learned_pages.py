@@ -14,11 +14,11 @@ from django.utils import timezone, translation
 
 from analytics.reports import learned_comparison
 from annotation.jobs import jobs
-from annotation.models import Job, Study, User
+from annotation.models import Job, Study, TaskCandidate, User
 from annotation.models.people import Role
 from annotation.studies.protocols import add_protocol_version
 from labeling_ui.models.training_page import training_curves
-from scoring.models import LearnedModel, Score, ScoringRun
+from scoring.models import LearnedModel, Score, Scorer, ScoringRun
 from tests.analytics.votes import votes
 from tests.annotation.rating.rules.protocols import definition, question
 from tests.factories import StudyFactory, member, rating_task
@@ -105,6 +105,35 @@ class TestTraining(Pages):
         assert "How fluent?" in self.shown(f"{TRAIN}?model=orca")
         self.post(**{"plan-question": "fluent"})
         assert LearnedModel.objects.get().plan["question"] == "fluent"
+
+    def test_a_judge_that_has_scored_the_study_labels_answers_in_one_of_four_ways(self):
+        assert "plan-labels" not in self.shown(TRAIN)  # nobody has scored it
+        scorer = Scorer.objects.create(key="llm-judge", digest="j" * 64)
+        ScoringRun.objects.create(study=self.study, metric="llm-judge", scorer=scorer, state="done")
+        candidate = TaskCandidate.objects.get(task=rating_task(self.study, "one")).candidate
+        Score.objects.create(scorer=scorer, candidate=candidate, value=0.5)
+        assert "Added to people’s votes on the same answers (scenario 4)" in self.shown(TRAIN)
+        self.post(**{"plan-labels": "alone"})
+        assert "labels" not in LearnedModel.objects.latest("pk").plan  # of nobody
+        self.post(**{"plan-pseudo": str(scorer.key + "@" + scorer.digest), "plan-labels": "alone"})
+        plan = LearnedModel.objects.latest("pk").plan
+        assert (plan["pseudo"], plan["labels"]) == ([scorer.digest], "alone")
+
+    def test_a_version_says_which_labels_it_learned_from_and_their_share(self):
+        given = {
+            "use": "added", "scenario": 4, "scorers": ["llm-judge@" + "j" * 64], "runs": [7], "labels": 218,
+            "answers": 109, "votes": 822, "share": [0.2096],
+        }  # fmt: skip
+        shown = self.shown(page_of(learned(self.study, record={"labels": given})))
+        for expected in (
+            "21.0\u00a0%",
+            "scenario 4",
+            "109 answers",
+            "llm-judge@jjjjjjjj",
+            "/scoring-runs/7/",
+        ):
+            assert expected in shown
+        assert "Share of labels" not in self.shown(page_of(learned(self.study)))
 
     def test_what_cannot_be_asked_for_is_told_at_its_field_and_starts_nothing(self):
         shown = self.post(**{"plan-repeats": "0"}).text
