@@ -11,7 +11,7 @@ WHERE tgrelid = to_regclass(format('pgmq.%%I', pgmq.format_table_name(%s, 'q')))
 """
 
 
-class Channel(pgmq.Channel):  # type: ignore[misc]  # kombu has no types
+class Channel(pgmq.Channel):
     """Creates the trigger that wakes workers only where it is missing.
 
     kombu drops and creates it whenever a process consumes from a queue or sends to it for the first time: each waited
@@ -22,6 +22,7 @@ class Channel(pgmq.Channel):  # type: ignore[misc]  # kombu has no types
         if not self.use_notify:
             return
         name = queue_name or self._queue_name(queue)
+        assert self.pgmq.pool is not None
         with self.pgmq.pool.connection() as connection, connection.transaction():
             connection.execute("SELECT pgmq.acquire_queue_lock(%s)", [name])
             if connection.execute(_HAS_TRIGGER, [name]).fetchone() is None:
@@ -29,5 +30,5 @@ class Channel(pgmq.Channel):  # type: ignore[misc]  # kombu has no types
         self.connection._register_notify_queue(name)
 
 
-class Transport(pgmq.Transport):  # type: ignore[misc]
+class Transport(pgmq.Transport):
     Channel = Channel

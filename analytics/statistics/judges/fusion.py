@@ -147,7 +147,7 @@ def fuse(
     averaged = [at for at in range(len(judges)) if _on_scale(parts, at)]
     fused = fitted(used["test"].scores)
     measured = _Measured(used["test"], fused, resampling)
-    without = ()
+    without: tuple[TestFigures, ...] = ()
     if len(judges) > 1:
         without = tuple(
             measured(f"without {name}", _left_one_out(used, at)) for at, name in enumerate(judges)
