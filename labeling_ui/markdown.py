@@ -1,8 +1,8 @@
 """The little Markdown that guidelines are written in, as HTML that is safe to show.
 
-Paragraphs, `## headings`, numbered and bulleted lists, **bold**, *emphasis*, `code`, and pictures and sounds that were
-uploaded for them, named as `attachment:NAME`. Everything is escaped before anything is marked up, so no text can bring
-an element, an attribute or a link of its own.
+Paragraphs, `## headings`, numbered and bulleted lists, **bold**, *emphasis*, `code`, [links](https://…) to pages and to
+addresses for e-mail (`mailto:`), and pictures and sounds that were uploaded for them, named as `attachment:NAME`.
+Everything is escaped before anything is marked up, so no text can bring an element or an attribute of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ _BLOCK_BREAK = re.compile(r"\n\s*\n")
 _ITEM = {"ol": re.compile(r"\d+[.)]\s+"), "ul": re.compile(r"[-*]\s+")}
 _HEADING = re.compile(r"#{1,6}\s+")
 _CODE = re.compile(r"`([^`]+)`")
+# Of text that is escaped, so that an address holds no quotation mark. Other schemes (javascript:) make no link.
+_LINK = re.compile(r"(?<!!)\[([^\]\n]{1,300})\]\(((?:https?://|mailto:)[^\s()]{1,2000})\)")
 _MARKS = (
     (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
     (re.compile(r"\*(?=\S)(.+?)(?<=\S)\*"), r"<em>\1</em>"),
@@ -57,7 +59,7 @@ def _block(lines: list[str]) -> str:
             return f"<{tag}>{items}</{tag}>"
     if heading := _HEADING.match(lines[0]):
         rest = f"\n{_block(lines[1:])}" if lines[1:] else ""
-        return f"<h3>{_inline(lines[0][heading.end() :])}</h3>{rest}"
+        return f"<h2>{_inline(lines[0][heading.end() :])}</h2>{rest}"
     return f"<p>{_inline(' '.join(line.strip() for line in lines))}</p>"
 
 
@@ -75,11 +77,23 @@ def _list_items(lines: list[str], mark: re.Pattern[str]) -> list[str]:
 def _inline(text: str) -> str:
     """Marks outside code only: `**` between backticks means itself."""
     parts = _CODE.split(escape(text))
-    for index, part in enumerate(parts):
-        if index % 2:
-            parts[index] = f"<code>{part}</code>"
-            continue
-        for mark, html in _MARKS:
-            part = mark.sub(html, part)
-        parts[index] = part
+    parts[::2] = [_linked(part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return "".join(parts)
+
+
+def _linked(text: str) -> str:
+    """Marks outside addresses only: a `*` in one belongs to it."""
+    parts = _LINK.split(text)
+    words = [_marked(part) for part in parts[::3]]
+    links = [
+        f'<a href="{address}" rel="noreferrer">{_marked(name)}</a>'
+        for name, address in zip(parts[1::3], parts[2::3], strict=True)
+    ]
+    return "".join(part for pair in zip(words, [*links, ""], strict=True) for part in pair)
+
+
+def _marked(text: str) -> str:
+    for mark, html in _MARKS:
+        text = mark.sub(html, text)
+    return text

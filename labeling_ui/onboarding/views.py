@@ -23,7 +23,7 @@ from annotation.onboarding.rules import OnboardingRules, needed_to_pass
 from annotation.raters.actions import open_notices
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form
 from labeling_ui.onboarding.forms import DemographicsForm
-from labeling_ui.page_responses import action, fresh_page
+from labeling_ui.page_responses import View, action, fresh_page
 from labeling_ui.panels.participant_views import page_of_ended_batch
 from labeling_ui.raters.notices import shown_notices
 
@@ -77,12 +77,16 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(page)
     if not path.steps(rater):
         return redirect("work", slug)
-    context = start_context(rater)
+    return render_start(request, start_context(rater))
+
+
+def render_start(request: HttpRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    """The start page; a panel's participant has no list of studies to go back to, and leaves by the panel."""
     if request.user.session_only:
         context["way_back"] = "take_part"
         if context["current"] and context["current"].step.ends_participation:
             context["exit_url"] = reverse("take_part_finish")
-    return render(request, "labeling_ui/onboarding/start.html", context)
+    return render(request, "labeling_ui/onboarding/start.html", context, status=status)
 
 
 def start_context(rater: Rater, *, form: DemographicsForm | None = None) -> dict[str, Any]:
@@ -138,15 +142,26 @@ def decide_consent(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("start", slug)
 
 
-@action
+def start_action(view: View) -> View:
+    """An action that shows the start page itself. Its address comes back by GET from there: after another language was
+    chosen, or from the history."""
+    act = action(view)
+
+    def press(request: HttpRequest, slug: str) -> HttpResponse:
+        return act(request, slug) if request.method == "POST" else redirect("start", slug)
+
+    return press
+
+
+@start_action
 def reconsider_consent(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the text again to somebody who declined it."""
     rater = access.rater_of(request.user, slug)
     context = start_context(rater) | step_context(rater.study, "consent") | {"reconsiders": True}
-    return render(request, "labeling_ui/onboarding/start.html", context)
+    return render_start(request, context)
 
 
-@action
+@start_action
 def save_demographics(request: HttpRequest, slug: str) -> HttpResponse:
     rater = access.rater_of(request.user, slug)
     form = DemographicsForm(request.POST, questions=OnboardingRules.of(rater.study.rules).questions)
@@ -154,8 +169,7 @@ def save_demographics(request: HttpRequest, slug: str) -> HttpResponse:
         with errors_in_form(form, InvalidInput):
             demographics.save_answers(rater, answers=form.answers)
             return redirect("start", slug)
-    context = start_context(rater, form=form)
-    return render(request, "labeling_ui/onboarding/start.html", context, status=400)
+    return render_start(request, start_context(rater, form=form), status=400)
 
 
 @action

@@ -81,6 +81,12 @@ def test_declining_ends_kindly_and_may_be_reconsidered(client, rater, ask):
     assert "I agree and take part" in client.post(url("reconsider_consent")).text
 
 
+@pytest.mark.parametrize("name", ["reconsider_consent", "save_demographics"])
+def test_the_address_of_an_answer_that_is_shown_again_leads_to_the_start_page(client, rater, ask, name):
+    ask(consent=True)
+    assert client.get(url(name)).url == url("start")
+
+
 def test_whoever_agrees_to_a_text_that_has_changed_sees_the_new_one(client, rater, ask, study):
     ask(consent=True)
     consent.publish_version(study, texts={"en": "Another text"}, reconsent="new", actor=None)

@@ -24,7 +24,8 @@ function questionRow({ question, right, expected, tolerance, explanation }, defi
     "li",
     {},
     h("strong", {}, title),
-    `: ${mark}, ${expectedText(expected, tolerance, match, language)}.`,
+    " ",
+    translate("{mark}: {expected}.", { mark, expected: expectedText(expected, tolerance, match, language) }),
     why ? h("p", { dir: "auto" }, why) : null,
   );
 }

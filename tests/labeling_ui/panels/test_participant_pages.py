@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Participant, Place, Rater, Study, Task, User
 from annotation.models.people import Role
+from annotation.onboarding import onboarding_settings
 from annotation.panels import links, participants
 from annotation.rating import judgments, leases
 from annotation.studies import studies
@@ -86,6 +87,15 @@ def test_a_participant_goes_from_the_link_to_the_code_without_an_account(link):
     assert 'href="https://app.prolific.com/submissions/complete?cc=DONE1"' in finish.content.decode()
     actions = set(AuditEvent.objects.values_list("action", flat=True))
     assert {"panel.link_created", "panel.place_taken", "panel.place_ended"} <= actions
+
+
+def test_no_step_before_the_rating_leads_a_participant_to_studies_that_they_do_not_have(link, study):
+    question = {"key": "age", "texts": {"en": "How old are you?"}, "required": True}
+    onboarding_settings.set_onboarding(study, actor=None, questions=[question])
+    client = begin(link)
+    missing = client.post(reverse("save_demographics", args=["s"]), {})
+    assert "Some answers are missing" in missing.text
+    assert "My studies" not in missing.text
 
 
 def test_a_second_device_takes_over_and_the_first_is_told(link):
