@@ -48,10 +48,11 @@ SELECT study_id, rater_id FROM closed
 """
 _LEASE = """
 WITH picked AS (
-    SELECT t.id, t.shuffle_key, t.item_version_id FROM annotation_task t, annotation_rater r
-    WHERE r.id = %(rater)s AND t.study_id = %(study)s AND t.wants_more AND t.shuffle_key > r.cursor
+    SELECT t.id, t.shuffle_key, t.item_version_id FROM annotation_task t
+    WHERE t.study_id = %(study)s AND t.wants_more
+      AND t.shuffle_key > (SELECT r.cursor FROM annotation_rater r WHERE r.id = %(rater)s)
       AND NOT EXISTS (SELECT FROM annotation_assignment a
-                      WHERE a.task_id = t.id AND a.rater_id = r.id AND a.state IN (1, 2, 3))
+                      WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
     ORDER BY t.shuffle_key LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 ), counted AS (
     UPDATE annotation_task t SET n_leases = n_leases + 1 FROM picked WHERE t.id = picked.id

@@ -374,15 +374,7 @@ RATER_COLUMNS = """
        CASE WHEN s.rules #>> '{hints,scorer}' <> '' AND r.origin <> 'simulated'
             THEN (s.rules #>> '{hints,withheld}')::float8 END,
        s.rules -> 'injection',
-       CASE WHEN r.stratum_quotas IS NOT NULL THEN ARRAY(
-            SELECT jsonb_build_object(q ->> 'field', q -> 'value')::text
-            FROM jsonb_array_elements(r.stratum_quotas -> 'quotas') AS q
-            WHERE (q ->> 'places')::int <= (
-                SELECT count(*) FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id AND t.kind = 1
-                JOIN annotation_itemversion v ON v.id = t.item_version_id JOIN annotation_item i ON i.id = v.item_id
-                WHERE a.rater_id = r.id AND a.state IN (1, 2)
-                  AND a.leased_at >= (r.stratum_quotas ->> 'since')::timestamptz
-                  AND i.strata @> jsonb_build_object(q ->> 'field', q -> 'value'))) END,
+       r.stratum_quotas IS NOT NULL,
        p.id, p.settings
 """
 RATER_ROWS = """
@@ -391,6 +383,18 @@ JOIN annotation_study s ON s.id = r.study_id
 JOIN annotation_membership m ON m.study_id = s.id AND m.user_id = r.user_id
 LEFT JOIN LATERAL (SELECT o.id, o.settings FROM annotation_orderingpolicy o
                    WHERE o.study_id = s.id AND s.rules -> 'ordering' <> '{}' ORDER BY o.number DESC LIMIT 1) p ON true
+"""
+# Apart from the columns above: what it might cost, PostgreSQL would weigh in the plan of every rater's statement.
+_FULL_STRATA = """
+SELECT ARRAY(
+    SELECT jsonb_build_object(q ->> 'field', q -> 'value')::text
+    FROM jsonb_array_elements(r.stratum_quotas -> 'quotas') AS q
+    WHERE (q ->> 'places')::int <= (
+        SELECT count(*) FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id AND t.kind = 1
+        JOIN annotation_itemversion v ON v.id = t.item_version_id JOIN annotation_item i ON i.id = v.item_id
+        WHERE a.rater_id = r.id AND a.state IN (1, 2) AND a.leased_at >= (r.stratum_quotas ->> 'since')::timestamptz
+          AND i.strata @> jsonb_build_object(q ->> 'field', q -> 'value')))
+FROM annotation_rater r WHERE r.id = %s
 """
 _RATER_AT_WORK = f"""
 SELECT {RATER_COLUMNS} FROM {RATER_ROWS}
@@ -412,12 +416,19 @@ def rater_at_work(user: User, slug: str) -> RaterAtWork:
 
 
 def rater_of_row(row: Sequence[Any]) -> RaterAtWork:
-    """From a row of `RATER_COLUMNS`."""
-    *columns, injection, full_strata, policy_id, policy = row
+    """From a row of `RATER_COLUMNS`, and by one statement more where the rater's batch has quotas of strata."""
+    *columns, injection, has_quotas, policy_id, policy = row
     columns.append(None if injection is None else injection_in(json.loads(injection)))
-    columns += [full_strata, policy_id]
+    columns += [_full_strata(columns[0]) if has_quotas else None, policy_id]
     columns.append(None if policy is None else Ordering(**json.loads(policy)))
     return RaterAtWork(*columns)
+
+
+def _full_strata(rater_id: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_FULL_STRATA, [rater_id])
+        (strata,) = cursor.fetchone()
+    return list(strata)
 
 
 # What a check expects of its rater: of a repeat what they answered before, of the others the keys. Read with the

@@ -25,9 +25,13 @@ POOL_KINDS = {"gold": Task.Kind.GOLD, "trap": Task.Kind.TRAP, "identical": Task.
 _LOOK_BACK, _DRAWN = 500, 32
 _REPEAT_SUFFIX = "~repeat"
 
-_A_REGULAR_TASK_IS_LEFT = f"""(
-    EXISTS (SELECT FROM annotation_task t WHERE {OPEN} AND t.shuffle_key > %(cursor)s AND {UNMET})
-    OR EXISTS (SELECT FROM annotation_task t WHERE {OPEN} AND t.shuffle_key <= %(cursor)s AND {UNMET}))"""
+# The first in the order of the queue, not whether one EXISTS: for that PostgreSQL may read tasks in any order, and
+# those of all other studies before the first that is left.
+_A_REGULAR_TASK_IS_LEFT = f"""coalesce(
+    (SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key > %(cursor)s AND {UNMET}
+     ORDER BY t.shuffle_key LIMIT 1),
+    (SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key <= %(cursor)s AND {UNMET}
+     ORDER BY t.shuffle_key LIMIT 1)) IS NOT NULL"""
 
 _FROM_POOL = f"""
 SELECT t.id, {N_CANDIDATES}, NULL
@@ -50,7 +54,8 @@ WITH judged AS (
 ), chosen AS (
     SELECT t.id, drawn.presentation, again.id AS repeat_id
     FROM drawn JOIN annotation_task t ON t.id = drawn.task_id AND t.kind = 1 AND t.state = 1
-    LEFT JOIN annotation_task again ON again.repeats_id = t.id AND again.kind = 5
+    LEFT JOIN LATERAL (SELECT again.id FROM annotation_task again
+                       WHERE again.repeats_id = t.id AND again.kind = 5 LIMIT 1) again ON true
     WHERE {_A_REGULAR_TASK_IS_LEFT} AND NOT EXISTS (
         SELECT FROM annotation_assignment a
         WHERE a.task_id = again.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))

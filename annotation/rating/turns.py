@@ -4,8 +4,8 @@ The first finds who sends it, their membership, the assignment and what it expec
 given, without a lock. The second stores the vote and leases that task, if nothing has changed since
 (`judgments._RECORD`).
 
-A study with hidden checks has one statement more, which draws the task, and so has a rater with quotas of strata; one
-with an active-learning policy or hints has two. It is the same for each task of a study: nobody can tell a hidden check
+A study with hidden checks has one statement more, which draws the task; one with an active-learning policy or hints has
+two, and so has a rater with quotas of strata. It is the same for each task of a study: nobody can tell a hidden check
 by the time that a response takes. What is refused, and what has changed meanwhile, goes by `leases.lease_next`.
 """
 
@@ -34,13 +34,23 @@ from annotation.rating.judgments import Submission
 from annotation.rating.leases import MAX_OPEN_LEASES, Lease
 from annotation.rating.task_selection import UNMET_EACH, PickedTask
 
+# How many open tasks the first statement looks through; a rater who has met all of them has one statement more.
+#
+# So few that PostgreSQL holds the statement for a cheap one. It plans a prepared statement anew at each execution while
+# a plan for any parameters seems dearer, by more than planning costs, than those that it made before (`plancache.c`,
+# `choose_custom_plan`); of a statement that seems to read the whole queue it does so from the day on which the tables
+# have grown by a thousandth. Planning this one takes ten times as long as running it.
+_LOOK_THROUGH = 8
+
 _NEXT = f"""LEFT JOIN LATERAL (
     SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws, cardinality(slots.clips) AS n_candidates,
            {content_sql.NOTE} AS note, {content_sql.CONTENT_COLUMNS}
-    FROM (SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws, t.item_version_id FROM annotation_task t
-          WHERE %(wanted)s AND NOT s.rules ?| '{{injection,ordering,hints}}' AND r.stratum_quotas IS NULL
-            AND t.study_id = r.study_id AND t.wants_more AND t.shuffle_key > r.cursor
-            AND {UNMET_EACH.replace("%(rater)s", "r.id")}
+    FROM (SELECT * FROM (
+              SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws, t.item_version_id FROM annotation_task t
+              WHERE %(wanted)s AND NOT s.rules ?| '{{injection,ordering,hints}}' AND r.stratum_quotas IS NULL
+                AND t.study_id = r.study_id AND t.wants_more AND t.shuffle_key > r.cursor
+              ORDER BY t.shuffle_key LIMIT {_LOOK_THROUGH}) t
+          WHERE {UNMET_EACH.replace("%(rater)s", "r.id")}
           ORDER BY t.shuffle_key LIMIT 1) t
     JOIN annotation_itemversion v ON v.id = t.item_version_id
     JOIN LATERAL {content_sql.SLOTS} ON true
