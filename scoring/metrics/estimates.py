@@ -51,8 +51,9 @@ def estimate(
     server asked. Raises OptionError."""
     demand = Demand()
     use = ServerUse(open_backbone=lambda name: CountingServer(demand, is_charged=is_server(name)))
-    opened = registry.open_metric(metric, options, registry.Runtime(Path("unused"), 0, server=use))
-    score_batch(opened, examples)
+    entry, runtime = registry.entry(metric), registry.Runtime(Path("unused"), 0, server=use)
+    opens = registry.import_object(entry.asks or entry.opens)
+    score_batch(opens(registry.validate_options(metric, options), runtime), examples)
     scale = n_rows / max(n_sampled, 1)
     requests, read, written = (
         round(scale * count)

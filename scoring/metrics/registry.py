@@ -53,7 +53,8 @@ class MetricEntry:
     one that does not hear is given what systems said in words, though it be empty, and nothing for what they played.
 
     `checks`, where there is one, names a function of the options that raises OptionError for what the options' kinds
-    cannot tell, and loads no model: whoever asks hears of it at once.
+    cannot tell, and loads no model: whoever asks hears of it at once. `asks`, like `opens`, opens no more than what
+    asks backbones, where a metric has other models beside them: what a server would be sent is counted by it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class MetricEntry:
     opens: str
     options: tuple[Option, ...] = ()
     checks: str = ""
+    asks: str = ""
     hears: bool = True
     reads_text: bool = True
 
@@ -701,6 +703,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         reads=Reads.SINGLE,
         opens="scoring.metrics.aura.scorer:open_aura",
         checks="scoring.metrics.aura.plan:plan_aura",
+        asks="scoring.metrics.aura.requests:AuraRequests",
         options=_AURA_OPTIONS,
     ),
     MetricEntry(

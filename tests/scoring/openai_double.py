@@ -26,7 +26,7 @@ from typing import Any
 
 MODEL = "tiny/listener"
 FAULTS = (
-    "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "cut", "drop", "endless",
+    "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "cut", "cut-reasoning", "drop", "endless",
     "malformed", "no-choices", "no-logprobs", "no-text", "no-top", "odd-logprobs", "slow", "yes-missing",
 )  # fmt: skip
 SPELLINGS = ("Yes", "No", "yes", "no")
@@ -126,6 +126,10 @@ class OpenAIDouble:
         """None of them: the tokenizer is busy."""
         return [_IDS[spelling]] if spelling in _IDS else [1, 2]
 
+    def refusal(self, status: str) -> str:
+        """What an error says."""
+        return f"{status} as told"
+
     def fault_of_this(self, body: dict[str, Any], key: str | None) -> str:
         with self.counting:
             self.requests.append(body)
@@ -201,7 +205,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault == "bad-logprobs":
             self._refuse(400, "Requested sample logprobs of 20, which is greater than max allowed: 5")
         elif fault.isdigit():
-            self._refuse(int(fault), f"{fault} as told", {"retry-after": "0"} if fault == "429" else {})
+            self._refuse(
+                int(fault), self.double.refusal(fault), {"retry-after": "0"} if fault == "429" else {}
+            )
         else:
             if fault == "slow":
                 self.double.stopping.wait(self.double.slow_s)
@@ -243,10 +249,10 @@ def _completion(body: dict[str, Any], fault: str, double: OpenAIDouble) -> dict[
     said = double.say or answer(messages)
     choice: dict[str, Any] = {
         "index": 0,
-        "finish_reason": "length" if fault == "cut" else "stop",
+        "finish_reason": "length" if fault.startswith("cut") else "stop",
         "message": {"role": "assistant", "content": said},
     }
-    if fault == "no-text":
+    if fault in ("no-text", "cut-reasoning"):
         choice["message"]["content"] = None
     if body.get("logprobs") and fault != "no-logprobs":
         first = body.get("max_tokens") == 1

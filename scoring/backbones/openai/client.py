@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,10 @@ LONGEST_ANSWER_BYTES = 8_000_000
 LONGEST_ANSWER_S = 600.0
 
 _LONGEST_MESSAGE = 200
+# As vLLM, OpenAI, llama.cpp and others say that a prompt does not fit.
+_TOO_LONG = re.compile(
+    r"context[_ ](length|size|window)|maximum (model|context|prompt) length", re.IGNORECASE
+)
 
 T = TypeVar("T")
 
@@ -173,6 +178,12 @@ class ApiClient:
             return SetupError(
                 f"{self.base} does not know what is asked of it ({answered}). Check that the URL ends where the "
                 "API begins, mostly in /v1, and that the server still serves this model."
+            )
+        if status in (400, 413, 422) and _TOO_LONG.search(response.text):
+            return ExampleError(
+                "too_long",
+                f"Prompt and answer are longer together than what the model reads and writes ({answered}). Shorten the "
+                "texts, allow fewer new tokens, or serve the model with a larger window.",
             )
         after = _retry_after(response)
         if status in (502, 503, 504):  # a proxy's: what stands behind it does not answer

@@ -127,3 +127,12 @@ def test_the_page_and_the_api_estimate_and_start_nothing(study: Study, api: Any,
     refused = client.post(address, {**form, "option-backbone": "some/model", "estimate": "1"})
     assert "Only what a server computes" in refused.content.decode()
     assert not ScoringRun.objects.exists()
+
+
+def test_of_aura_the_language_model_is_counted_and_clap_is_not_loaded() -> None:
+    study = StudyFactory()
+    for number in range(3):
+        rating_task(study, f"item-{number}", clip=factories.clip(f"clip-{number}"))
+    found = estimate_run(study, "aura", {"backbone": ELSEWHERE, "checkpoint": "/gone", "max_new_tokens": 9})
+    assert found.requests == 2 * found.n_rows > 0
+    assert found.most_completion_tokens == 9 * found.requests

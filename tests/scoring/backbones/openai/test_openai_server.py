@@ -383,6 +383,33 @@ def test_a_server_that_takes_too_long_is_given_up():
     assert "timed out" in found.fault.message
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+        "the request exceeds the available context size, try increasing it",
+    ],
+)
+def test_a_prompt_beyond_the_servers_window_is_named_and_sent_once(words):
+    class Narrow(OpenAIDouble):
+        def refusal(self, status):
+            return words
+
+    with Narrow(fault="400") as server:
+        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+    assert found.fault.code == "too_long"
+    assert words[:40] in found.fault.message
+    assert "larger window" in found.fault.message
+    assert len(server.requests) == 1
+
+
+def test_a_model_that_was_stopped_while_it_reasoned_was_cut_off():
+    with OpenAIDouble(fault="cut-reasoning") as server:
+        ((written,),) = write(opened(server), Hearing((), ("Describe it.",)))
+    assert (written.text, written.cut) == ("", True)
+
+
 def test_an_answer_without_end_is_not_read_to_its_end():
     with OpenAIDouble(fault="endless") as server:
         (found,) = write(opened(server), Hearing((), ("Describe it.",)))
