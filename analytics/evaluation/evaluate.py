@@ -3,6 +3,7 @@
 DIR/scores/<scorer>-<digest>.jsonl       its scores of every example, shared by all benchmarks
 DIR/results/<benchmark>-<scorer>-<digest>.json   the figures
 DIR/<table>.md, .csv, .svg and <table>-templates.…   the tables over all results in DIR
+DIR/<benchmark>-report/report.html   of answers with splits: all judges in DIR and their fusion, with its tables
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from analytics.benchmarks import Benchmark, Unit
 from analytics.evaluation.data_tables import data_files, example_units
+from analytics.evaluation.orca_report import orca_document
 from analytics.evaluation.results import (
     DEFAULT_OUTPUT,
     ENSEMBLE_MEAN,
@@ -56,8 +58,10 @@ from analytics.evaluation.tables import (
     templates_as_markdown,
     templates_plot,
 )
+from analytics.reports.render.files import tables_and_figures
+from analytics.reports.render.html import render_standalone
 from analytics.statistics.arrays import FloatArray
-from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.bootstrap import DEFAULT_RESAMPLING, Resampling
 from annotation.audio.decode import Source, open_audio, open_file
 from annotation.audio.errors import AudioError
 from annotation.audio.ingest import content_sha256
@@ -121,7 +125,6 @@ def evaluate(
             examples=_examples_of(benchmark, keys, scored) if entry.reads is Reads.SINGLE else {},
             answers=_answers_of(benchmark, keys, scored),
         )
-        (folder / "results").mkdir(parents=True, exist_ok=True)
         _write(
             folder / "results" / f"{benchmark.name}{part}-{stem}.json",
             json.dumps(result.as_json(), indent=1, ensure_ascii=False),
@@ -282,6 +285,7 @@ def _title(entry: MetricEntry, options: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f"{path.name}.part")
     draft.write_text(text, encoding="utf-8", newline="")
     os.replace(draft, path)
@@ -290,9 +294,11 @@ def _write(path: Path, text: str) -> None:
 # Tables and plots over all results in a folder.
 
 
-def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:
+def write_tables(
+    folder: Path, benchmark: Benchmark, *, resampling: Resampling = DEFAULT_RESAMPLING
+) -> list[Path]:
     """The files of the tables that show this benchmark: NAME.md, .csv and .svg, and NAME-templates.md and .svg where a
-    scorer was asked with several templates."""
+    scorer was asked with several templates; NAME-report/report.html with its tables where it has splits."""
     # Scorers may be evaluated into one folder side by side: whoever writes the tables last has read all results.
     with (folder / ".tables.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -300,6 +306,9 @@ def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:
         tables = [metric_table(layout, results) for layout in layouts_of(benchmark)]
         files = {name: text for table in tables if table.rows for name, text in _files(table)}
         files |= dict(data_files(benchmark, results))
+        if document := orca_document(benchmark, results, resampling=resampling):
+            parts = {"report.html": render_standalone(document), **tables_and_figures(document)}
+            files |= {f"{benchmark.name}-report/{name}": text for name, text in parts.items()}
         for name, text in files.items():
             _write(folder / name, text)
     return [folder / name for name in files]

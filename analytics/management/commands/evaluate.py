@@ -53,7 +53,8 @@ class Command(BaseCommand):
         try:
             benchmark, result = self._evaluate(options)
             self._report(result)
-            for path in write_tables(options["output"], benchmark):
+            resampling = Resampling(seed=options["seed"], replicates=options["replicates"])
+            for path in write_tables(options["output"], benchmark, resampling=resampling):
                 self.stdout.write(str(path))
         except DomainError as error:
             raise CommandError(error.message) from error
