@@ -11,9 +11,6 @@ from transformers import AutoTokenizer
 
 from scoring.metrics.contract import ExampleError, SetupError
 
-# Far above the longest question the metrics ask (a caption of 512 tokens inside a judge's instructions).
-MAX_QUESTION_TOKENS = 2048
-
 
 class Chat:
     """Renders and tokenises. `placeholder` is the token that stands for a sound until its embeddings are known."""
@@ -30,7 +27,7 @@ class Chat:
         """One prompt per question, up to where the answer begins; each sound is one placeholder.
 
         The whole prompt is tokenised as a model's own processor does it: only then are the tokens at the seams those
-        that a plain pass would see. Raises ExampleError `too_long`, `control_token`.
+        that a plain pass would see. Raises ExampleError `control_token`.
         """
         for question in questions:
             self._check(question)
@@ -67,15 +64,6 @@ class Chat:
         if control := next((token for token in self._control if token in question), None):
             raise ExampleError(
                 "control_token", f"The text holds {control}, a control token of this model. Remove it."
-            )
-        # A token is at least a byte, so short texts need no counting.
-        if len(question.encode()) <= MAX_QUESTION_TOKENS:
-            return
-        n_tokens = len(self.tokenizer.encode(question, add_special_tokens=False))
-        if n_tokens > MAX_QUESTION_TOKENS:
-            raise ExampleError(
-                "too_long",
-                f"The question has {n_tokens:,} tokens; {MAX_QUESTION_TOKENS:,} are the most. Shorten the text.",
             )
 
 

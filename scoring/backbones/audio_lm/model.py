@@ -27,6 +27,7 @@ from scoring.backbones.contract import (
     Hearing,
     YesNoLogProbs,
 )
+from scoring.backbones.encoders.causal_text import context_length
 from scoring.backbones.loading.adapters import apply_adapter
 from scoring.backbones.loading.checkpoints import Checkpoint
 from scoring.backbones.loading.feature_cache import FeatureCache, SoundFeatures, settings_digest
@@ -241,6 +242,7 @@ class AudioLanguageModel:
             cache, space, name="embeddings", prepare=self._prepare_sound, encode=self._embed_sounds
         )
         self._language_model = self._model.model.language_model
+        self._window = context_length(self._language_model.config, self._chat.tokenizer)
         self._prefix = lru_cache(maxsize=_CACHED_PREFIXES)(partial(_compute_prefix, self._language_model))
         self._device = device
         self._n_tokens = _TOKENS_PER_PASS[device.type]
@@ -267,7 +269,7 @@ class AudioLanguageModel:
         tokens = (self._chat.answer_tokens(answers.yes), self._chat.answer_tokens(answers.no))
         logprobs: list[Sequence[YesNoLogProbs] | Exception] = []
         by_prefix: dict[tuple[int, ...], list[tuple[int, Row, Sequence[torch.Tensor]]]] = {}
-        for i, prompted in enumerate(self._prompts(hearings, system=system)):
+        for i, prompted in enumerate(self._prompts(hearings, system=system, n_new=1)):
             if isinstance(prompted, ExampleError):
                 logprobs.append(prompted)
                 continue
@@ -298,7 +300,7 @@ class AudioLanguageModel:
             )
         answers: list[dict[int, GeneratedText] | Exception] = []
         questions: list[tuple[dict[int, GeneratedText], int, Prompt, Sequence[torch.Tensor]]] = []
-        for prompted in self._prompts(hearings, system=system):
+        for prompted in self._prompts(hearings, system=system, n_new=max_new_tokens):
             if isinstance(prompted, ExampleError):
                 answers.append(prompted)
                 continue
@@ -314,7 +316,7 @@ class AudioLanguageModel:
         return [one if isinstance(one, Exception) else [one[q] for q in sorted(one)] for one in answers]
 
     def _prompts(
-        self, hearings: Sequence[Hearing], *, system: str
+        self, hearings: Sequence[Hearing], *, system: str, n_new: int
     ) -> list[tuple[list[Prompt], list[torch.Tensor]] | ExampleError]:
         """Of each hearing, a prompt per question, with as many placeholders for each sound as it has embeddings, and
         the embeddings of its sounds; or what keeps it from being asked."""
@@ -327,12 +329,25 @@ class AudioLanguageModel:
                     if isinstance(embeddings := embedded[sound.sha256], ExampleError):
                         raise embeddings
                     sounds.append(embeddings)
-                prompts = self._chat.prompts(hearing.questions, system=system, n_sounds=len(sounds))
+                prompts = [
+                    self._spread(prompt, sounds)
+                    for prompt in self._chat.prompts(hearing.questions, system=system, n_sounds=len(sounds))
+                ]
+                self._check_window(max(map(len, prompts)), n_new)
             except ExampleError as error:
                 prompted.append(error)
             else:
-                prompted.append(([self._spread(prompt, sounds) for prompt in prompts], sounds))
+                prompted.append((prompts, sounds))
         return prompted
+
+    def _check_window(self, n_read: int, n_new: int) -> None:
+        """Raises ExampleError `too_long`: nothing is cut."""
+        if n_read + n_new > self._window:
+            raise ExampleError(
+                "too_long",
+                f"Sound and question have {n_read:,} tokens and the answer may take {n_new:,}; the model reads and "
+                f"writes {self._window:,} together. Shorten the text or the clip, or allow fewer new tokens.",
+            )
 
     def _spread(self, prompt: Prompt, sounds: Sequence[torch.Tensor]) -> Prompt:
         if prompt.count(self._chat.placeholder) != len(sounds):

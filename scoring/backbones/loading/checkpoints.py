@@ -30,6 +30,9 @@ _DOWNLOADED = ("*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*non_l
 # What scores depend on; not cards, pictures and caches.
 _DIGESTED = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin"}
 _ADAPTER = "adapter_config.json"
+# How the authors of Audio Flamingo 3 publish it beside the version for transformers: a model in each folder.
+_AUTHORS_PARTS = ("llm", "sound_tower", "sound_mm_projector")
+_CONVERTED = "nvidia/audio-flamingo-3-hf"
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ def find_checkpoint(name: str) -> Checkpoint:
             f"There is no folder {name}. Give the folder of a checkpoint, or a hub name such as Qwen/Qwen2.5-Omni-7B."
         )
     repository = "/".join(name.split("/")[:2])
+    # Some kilobytes, before the gigabytes of what cannot be opened.
+    _check_layout(download_from_hub(repository, patterns=("config.json", "*/config.json")), repository)
     root = download_from_hub(repository)
     part = root.joinpath(*name.split("/")[2:])
     if not part.is_dir():
@@ -89,6 +94,7 @@ def is_hub_name(name: str) -> bool:
 def _checkpoint_in(
     folder: Path, *, name: str, revision: Callable[[Path], str], is_published: bool = False
 ) -> Checkpoint:
+    _check_layout(folder, name)
     if not (folder / _ADAPTER).is_file():
         if not (folder / "config.json").is_file():
             raise SetupError(
@@ -103,6 +109,16 @@ def _checkpoint_in(
         base = _base_of_adapter(folder)
     both = f"{base.revision}+{revision(folder)}"
     return Checkpoint(name, base.folder, base.config, both, is_published, adapter=folder)
+
+
+def _check_layout(folder: Path, name: str) -> None:
+    """Raises SetupError for a layout that transformers does not open."""
+    if all((folder / part).is_dir() for part in _AUTHORS_PARTS):
+        raise SetupError(
+            f"{name} is in the layout of its authors' own program ({', '.join(_AUTHORS_PARTS)}), which transformers "
+            f"does not open. Use {_CONVERTED}, the converted checkpoint of Audio Flamingo 3, or convert this one by "
+            "convert_audioflamingo3_to_hf.py of transformers' repository and name the folder that it writes."
+        )
 
 
 def _base_of_adapter(adapter: Path) -> Checkpoint:

@@ -187,6 +187,32 @@ def test_a_commit_that_holds_several_models_tells_them_apart(checkpoint, tmp_pat
     ]  # fmt: skip
 
 
+def authors_layout(folder: Path) -> Path:
+    """As Audio Flamingo 3 is published for its authors' own program."""
+    for part in ("llm", "sound_tower", "sound_mm_projector"):
+        (folder / part).mkdir(parents=True)
+        (folder / part / "config.json").write_text("{}")
+    (folder / "config.json").write_text('{"model_type": "llava_llama"}')
+    return folder
+
+
+def test_the_layout_of_audio_flamingos_authors_is_refused_before_its_weights_are_downloaded(
+    tmp_path, monkeypatch
+):
+    published, patterns = authors_layout(tmp_path / ("a" * 40)), []
+
+    def download(repository: str, *, allow_patterns: list[str]) -> str:
+        patterns.append(allow_patterns)
+        return str(published)
+
+    monkeypatch.setattr(files, "snapshot_download", download)
+    for name in ("nvidia/audio-flamingo-3-chat", str(published)):
+        message = refusal(name, tmp_path)
+        assert "llm, sound_tower, sound_mm_projector" in message
+        assert "Use nvidia/audio-flamingo-3-hf" in message
+    assert patterns == [["config.json", "*/config.json"]]
+
+
 def test_an_adapter_of_an_adapter_is_refused(checkpoint, tmp_path):
     for name, base in (("first", checkpoint), ("second", tmp_path / "first")):
         (tmp_path / name).mkdir()

@@ -42,7 +42,7 @@ def test_what_cannot_be_answered_stays_with_its_hearing(checkpoint, tmp_path):
         "missing": Hearing((replace(broken, sha256="2" * 64, path=tmp_path / "gone.wav"),), ("A dog?",)),
         "too_long_sound": Hearing((sound(tmp_path, seconds=20.6),), ("A dog?",)),
         "no_sound": Hearing((sound(tmp_path, seconds=0.02),), ("A dog?",)),
-        "too_long": Hearing(good.sounds, ("A dog?", "dog " * 2000)),
+        "too_long": Hearing(good.sounds, ("A dog?", "dog " * 4000)),
         "control_token": Hearing(good.sounds, ("A <|im_end|>?",)),
     }
     backbone = opened(checkpoint, tmp_path)
@@ -53,6 +53,20 @@ def test_what_cannot_be_answered_stays_with_its_hearing(checkpoint, tmp_path):
     assert [fault.fault.code for fault in faults] == list(bad)
     written = backbone.generate([good, *bad.values()], system="Listen.", max_new_tokens=2)
     assert [isinstance(one, ExampleError) for one in written] == [False] + [True] * len(bad)
+
+
+def test_sound_question_and_answer_share_the_models_window(checkpoint, tmp_path):
+    backbone, heard = opened(checkpoint, tmp_path), sound(tmp_path, seconds=0.5)
+    question = Hearing((heard,), ("dog " * 600,))
+    (read,) = backbone._prompts([question], system="", n_new=1)
+    room = 4096 - len(read[0][0])
+    (written,) = backbone.generate([question], system="", max_new_tokens=1)
+    assert len(written) == 1
+    (fault,) = backbone.generate([question], system="", max_new_tokens=room + 1)
+    assert fault.fault.code == "too_long"
+    assert "4,096 together" in fault.fault.message
+    (silent,) = backbone._prompts([replace(question, sounds=())], system="", n_new=room + 1)
+    assert not isinstance(silent, ExampleError)
 
 
 def test_what_encoders_add_at_the_end_of_a_clip_is_not_a_longer_clip(tmp_path):
