@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -121,16 +122,19 @@ class Syntax:
 
     def lines(self, read: Mapping[str, pa.Array], columns: Sequence[Column]) -> memoryview:
         """Rows as read from COPY, a line each."""
-        return column_bytes(self.texts(read, columns))
+        return column_bytes(spelled_out(self.texts(read, columns)))
 
     def texts(self, read: Mapping[str, pa.Array], columns: Sequence[Column]) -> pa.Array:
         """Joining texts row by row is what costs. Where neighbouring columns have few values, few of their combinations
-        occur, so that part of the line is written once for each of these. All else is joined once, with what stands
-        between."""
+        occur, so that part of the line is written once for each of these: all of it where all columns are such, which
+        gives a dictionary of the lines that occur. All else is joined once, with what stands between."""
+        runs = list(_runs(read, columns))
+        if len(runs) == 1 and runs[0][0]:
+            return self._combined(*runs[0], start=self.start, end=self.end)
         pieces: list[Any] = [self.start]
-        for alike, run in _runs(read, columns):
+        for alike, run in runs:
             pieces += [self.between] if len(pieces) > 1 else []
-            pieces += [self._combined(alike, run)] if alike else self._separate(read, run)
+            pieces += [spelled_out(self._combined(alike, run))] if alike else self._separate(read, run)
         return joined_texts([*pieces, self.end])
 
     def _separate(self, read: Mapping[str, pa.Array], run: Sequence[Column]) -> list[Any]:
@@ -138,12 +142,16 @@ class Syntax:
         for column in run:
             start = self.between if pieces else ""
             label = f'"{column.name}": ' if self.is_named else ""
-            pieces += [start + label, *self.cell(read[column.name], column.kind)]
+            values = read[column.name]
+            is_constant = isinstance(values, pa.DictionaryArray) and len(values.dictionary) == 1
+            cell = [_constant(self, column.kind, values)] if is_constant else self.cell(values, column.kind)
+            pieces += [start + label, *cell]
         return pieces
 
-    def _combined(self, alike: Sequence[pa.DictionaryArray], run: Sequence[Column]) -> pa.Array:
-        """One array, with what is written for a combination wherever it occurs. `alike` have what is missing as a
-        value."""
+    def _combined(
+        self, alike: Sequence[pa.DictionaryArray], run: Sequence[Column], *, start: str = "", end: str = ""
+    ) -> pa.DictionaryArray:
+        """What is written for each combination. `alike` have what is missing as a value."""
         which = np.zeros(len(alike[0]), np.int64)
         size = 1
         for values in alike:
@@ -158,8 +166,32 @@ class Syntax:
         like = combination.indices
         one = np.empty(len(combination.dictionary), np.int64)
         one[like.to_numpy()] = np.arange(len(like))  # any row with it does
-        once = {column.name: values.take(pa.array(one)) for column, values in zip(run, alike, strict=True)}
-        return joined_texts(self._separate(once, run)).take(like)
+        rows = pa.array(one)
+        once = {
+            column.name: values.take(rows) if len(values.dictionary) > 1 else values
+            for column, values in zip(run, alike, strict=True)
+        }
+        pieces = [start, *self._separate(once, run), end]
+        is_text = all(isinstance(piece, str) for piece in pieces)
+        return pa.DictionaryArray.from_arrays(
+            like, pa.array(["".join(pieces)]) if is_text else joined_texts(pieces)
+        )
+
+
+def _constant(syntax: Syntax, kind: str, values: pa.DictionaryArray) -> str:
+    """A cell that is the same in all rows, none of which lacks it."""
+    scalar = values.dictionary[0]
+    value = scalar.as_py()
+    # 0.0 and -0.0 are one key.
+    text = _cell_text.__wrapped__ if isinstance(value, float) else _cell_text
+    return text(syntax, kind, value, scalar.type)
+
+
+# Many columns have one value in every block, or none.
+@lru_cache(maxsize=1024)
+def _cell_text(syntax: Syntax, kind: str, value: Any, type_: pa.DataType) -> str:
+    [text] = joined_texts(syntax.cell(pa.array([value], type_), kind)).to_pylist()
+    return str(text)
 
 
 def _runs(
@@ -173,11 +205,19 @@ def _runs(
 
 
 def _dictionary_encoded(values: pa.Array, kind: str) -> pa.DictionaryArray | None:
-    if values.null_count < len(values) and kind in ("text", "json", "moment"):
-        return None
+    if values.null_count == len(values):
+        nothing = pa.nulls(1, values.type if values.type != _DICTIONARY else pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(values), np.int32)), nothing)
     if not isinstance(values, pa.DictionaryArray):
+        if kind in ("text", "json", "moment"):
+            return None
         values = values.dictionary_encode()
     return with_null(values) if len(values.dictionary) <= _MOST_DISTINCT else None
+
+
+def spelled_out(values: pa.Array) -> pa.Array:
+    """Texts, each in its place."""
+    return values.dictionary.take(values.indices) if isinstance(values, pa.DictionaryArray) else values
 
 
 def joined_texts(pieces: Sequence[Any]) -> pa.Array:
@@ -279,6 +319,7 @@ def _csv_quoted(values: pa.Array) -> pa.Array:
 
 JSON = Syntax("{", ", ", "}\n", _json_pieces, is_named=True)
 JSON_OBJECT = Syntax("{", ", ", "}", _json_pieces, is_named=True)
+JSON_LIST = Syntax("[", ", ", "]", _json_pieces)
 CSV = Syntax("", ",", "\r\n", _csv_pieces)
 
 
@@ -460,11 +501,15 @@ def read_block(block: bytes, columns: Sequence[Column], changes: Changes) -> dic
             false_values=["f"],
         ),
     )
-    read = {column.name: table[column.name].combine_chunks() for column in columns}
+    # A batch of all rows: the chunks of a column, of which there is one, would be copied to combine them.
+    [batch] = table.combine_chunks().to_batches()
+    read = dict(zip(table.column_names, batch.columns, strict=True))
     return read | {name: _changed(read[name], change) for name, change in changes.items()}
 
 
 def _changed(values: pa.Array, cells: CellChange) -> pa.Array:
+    if values.null_count == len(values):
+        return values
     concerned = pc.fill_null(pc.match_substring_regex(values, cells.where), False)
     if not pc.any(concerned).as_py():
         return values

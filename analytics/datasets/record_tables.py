@@ -176,7 +176,8 @@ SELECT j.id, %(slug)s, i.external_id, v.number, t.external_id, {KIND}, coalesce(
        {_unless_anonymous(_LIST.format(list="j.gains", text=_GAINS))},
        {_unless_anonymous("j.telemetry -> 'heard'")}, {_unless_anonymous("j.telemetry -> 'switches'")},
        {_unless_anonymous("j.telemetry -> 'session_s'")},
-       left(%(labels)s::jsonb ->> p.id::text, coalesce(cardinality(j.presentation), 0)),
+       CASE WHEN j.telemetry -> 'heard' IS NOT NULL
+            THEN left(%(labels)s::jsonb ->> p.id::text, coalesce(cardinality(j.presentation), 0)) END,
        {
     _ANSWER.format(
         text="CASE WHEN w.rater_id IS NULL THEN a.text WHEN a.id IS NOT NULL THEN '' END",

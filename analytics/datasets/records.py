@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analytics.datasets import columnar
-from analytics.datasets.columnar import CSV, JSON, JSON_OBJECT, OnRows, joined_texts
+from analytics.datasets.columnar import CSV, JSON, JSON_LIST, JSON_OBJECT, OnRows, joined_texts, spelled_out
 from analytics.datasets.formats.contract import Column
 from analytics.datasets.playback_columns import playback_columns
 from analytics.datasets.record_tables import RECORD_TABLES, Played, RecordTable, Rows, Struct, statements
@@ -84,33 +84,41 @@ def _starts(read: Arrays, table: RecordTable) -> np.ndarray[Any, Any]:
 
 
 def _json_lines(read: Arrays, table: RecordTable, starts: np.ndarray[Any, Any]) -> memoryview:
-    first, columns, cells = pa.array(starts), list[Column](), dict[str, pa.Array]()
+    columns, cells = list[Column](), dict[str, pa.Array]()
     for field in table.fields:
         match field:
             case Rows():
                 cells[field.name] = _listed(read, field, starts)
             case Struct():
-                cells[field.name] = _object(read, field).take(first)
+                cells[field.name] = _at(_object(read, field), starts)
             case Played():
                 columns += field.columns
                 cells |= _played(read, starts)
                 continue
             case Column():
                 columns.append(field)
-                cells[field.name] = read[field.name].take(first)
+                cells[field.name] = _at(read[field.name], starts)
                 continue
         columns.append(Column(field.name, "json", ""))
     return JSON.lines(cells, columns)
 
 
+def _at(values: pa.Array, rows: np.ndarray[Any, Any]) -> pa.Array:
+    """The values of some rows, in the order of the rows."""
+    return values if len(rows) == len(values) else values.take(pa.array(rows))
+
+
 def _object(read: Arrays, struct: Struct, prefix: str = "") -> pa.Array:
     cells = {one.name: read[f"{prefix}{struct.name}_{one.name}"] for one in struct.columns}
-    texts = JSON_OBJECT.texts(cells, struct.columns)
-    return pc.if_else(cells[struct.columns[0].name].is_valid(), texts, pa.scalar(None, pa.string()))
+    first = cells[struct.columns[0].name]
+    if first.null_count == len(first):
+        return pa.nulls(len(first), pa.string())
+    texts = spelled_out(JSON_OBJECT.texts(cells, struct.columns))
+    return pc.if_else(first.is_valid(), texts, pa.scalar(None, pa.string()))
 
 
 def _listed(read: Arrays, rows: Rows, starts: np.ndarray[Any, Any]) -> pa.Array:
-    """The rows of each record as a list of objects."""
+    """The rows of each record as a list of objects. Where all records have as many, they are columns of a table."""
     prefix, columns, cells = f"{rows.name}.", list[Column](), dict[str, pa.Array]()
     for field in rows.fields:
         if isinstance(field, Struct):
@@ -119,15 +127,19 @@ def _listed(read: Arrays, rows: Rows, starts: np.ndarray[Any, Any]) -> pa.Array:
         else:
             columns.append(field)
             cells[field.name] = read[prefix + field.name]
-    is_there = cells[rows.fields[0].name].is_valid()
-    objects = JSON_OBJECT.texts(cells, columns).filter(is_there)
+    objects, is_there = JSON_OBJECT.texts(cells, columns), cells[rows.fields[0].name].is_valid()
+    each, rest = divmod(len(objects), len(starts))
+    if not rest and is_there.true_count == len(objects) and (np.diff(starts) == each).all():
+        places = [Column(str(place), "json", "") for place in range(each)]
+        return JSON_LIST.texts({one.name: _at(objects, starts + int(one.name)) for one in places}, places)
+    objects = spelled_out(objects).filter(is_there)
     counts = np.add.reduceat(is_there.to_numpy(zero_copy_only=False).astype(np.int32), starts)
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
     return joined_texts(["[", pc.binary_join(pa.ListArray.from_arrays(offsets, objects), ", "), "]"])
 
 
 def _played(read: Arrays, starts: np.ndarray[Any, Any]) -> dict[str, pa.Array]:
-    return playback_columns(*(read[part.name].take(pa.array(starts)) for part in _LOG))
+    return playback_columns(*(_at(read[part.name], starts) for part in _LOG))
 
 
 # CSV: one row per answer of a judgment and candidate of an item version; where there is none, its cells are empty.
@@ -164,6 +176,6 @@ def _csv_lines(read: Arrays, table: RecordTable, starts: np.ndarray[Any, Any]) -
         record_of_row = pa.array(np.repeat(np.arange(len(starts)), n_rows))
         cells |= {name: values.take(record_of_row) for name, values in _played(read, starts).items()}
     if table.rows is not None and not table.flat:
-        cells = {name: values.take(pa.array(starts)) for name, values in cells.items()}
+        cells = {name: _at(values, starts) for name, values in cells.items()}
         cells[table.rows.name] = _listed(read, table.rows, starts)
     return CSV.lines(cells, columns)

@@ -8,13 +8,15 @@ import json
 import random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from analytics.datasets import columnar
+from analytics.datasets import columnar, records
 from analytics.datasets.columnar import CSV, JSON, SEPARATOR
 from analytics.datasets.formats.contract import CellChange, Column
 from analytics.datasets.playback_columns import FIELDS, playback_columns, playback_record
+from analytics.datasets.record_tables import Rows, Struct
 from analytics.datasets.release_tables import FRACTION
 from annotation.csv_escaping import escape_formula
 from tests.analytics.datasets.exported import exported, written
@@ -80,6 +82,54 @@ def test_lines_are_those_of_pythons_json_and_csv(size):
     buffer = io.StringIO(newline="")
     csv.writer(buffer, lineterminator="\r\n").writerows([row[kind][2] for kind in kinds] for row in cells)
     assert bytes(CSV.lines(read, columns)).decode() == buffer.getvalue()
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+@pytest.mark.parametrize("as_many", [True, False])
+@pytest.mark.parametrize("kind", ["word", "text"])
+def test_rows_of_a_record_are_its_list_whether_all_records_have_as_many_or_not(kind, as_many, most):
+    chance = random.Random(18)
+    lengths = [most if as_many else chance.randrange(most + 1) for _ in range(300)]
+    listed = [
+        [
+            {
+                "word": chance.choice("ab"),
+                "note": chance.choice([None, *TEXTS]),
+                "same": 1,
+                "clip": chance.choice([None, {"sha": "é"}]),
+            }
+            for _ in range(n)
+        ]
+        for n in lengths
+    ]
+    # A record without rows has a row of nothing.
+    flat = [
+        row for rows in listed for row in rows or [{"word": None, "note": None, "same": None, "clip": None}]
+    ]
+    starts = np.cumsum([0, *(max(n, 1) for n in lengths[:-1])])
+    fields = (
+        Column("word", "word", ""),
+        Column("note", kind, ""),
+        Column("same", "int", ""),
+        Struct("clip", (Column("sha", "text", ""),)),
+    )
+    read = {
+        f"rows.{name}": pa.array(values, columnar.ARROW_READ[of])
+        for name, of, values in (
+            ("word", "word", [row["word"] for row in flat]),
+            ("note", kind, [row["note"] for row in flat]),
+            ("same", "int", [row["same"] for row in flat]),
+            ("clip_sha", "text", [row["clip"] and row["clip"]["sha"] for row in flat]),
+        )
+    }
+    texts = columnar.spelled_out(records._listed(read, Rows("rows", fields), starts))
+    assert texts.to_pylist() == [json.dumps(rows, ensure_ascii=False) for rows in listed]
+
+
+def test_zero_and_minus_zero_are_two_values_in_blocks_that_have_no_other():
+    columns = [Column("n", "real", "")]
+    lines = [bytes(JSON.lines({"n": pa.array([n, n])}, columns)) for n in (0.0, -0.0)]
+    assert lines == [b'{"n": 0}\n' * 2, b'{"n": -0}\n' * 2]
 
 
 def test_only_cells_that_match_are_changed_each_different_one_once():
