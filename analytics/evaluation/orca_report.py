@@ -16,7 +16,7 @@ import numpy as np
 from analytics.benchmarks import Benchmark, Rating
 from analytics.benchmarks.published import published_rows
 from analytics.evaluation.fusion_report import fusion_blocks, measured
-from analytics.evaluation.results import BenchmarkFigure, BenchmarkResult
+from analytics.evaluation.results import BenchmarkFigure, BenchmarkResult, OutputResult
 from analytics.evaluation.tables import rows_of
 from analytics.reports.document import Block, Cell, Column, Document, Paragraph, Section, Table
 from analytics.statistics.arrays import BoolArray, FloatArray
@@ -24,6 +24,7 @@ from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.judges.aggregation import learned_weights, simple_mean
 from analytics.statistics.judges.fusion import PARTS, Fusion, FusionError, JudgedAnswers, fuse
 from analytics.statistics.judges.orca_evaluation import JudgeFigures, judge_figures, over_seeds
+from scoring.metrics.answer_judge import CONTEXTS
 from scoring.metrics.orca.clamping import THRESHOLD_WEIGHTS, clamp_means, find_clamp_threshold
 from scoring.training.catalogue import TRAINABLE
 from scoring.training.splits import Shares, assign_parts, held_out_systems
@@ -62,7 +63,7 @@ class _Answers:
     def figures(
         self, means: FloatArray, rows: BoolArray, *, variances: FloatArray | None = None
     ) -> JudgeFigures:
-        own = [self.ratings[at].ratings for at in np.flatnonzero(rows)]
+        own = [self.ratings[at].ratings for at in np.flatnonzero(rows).tolist()]
         return judge_figures(means[rows], own, variances=None if variances is None else variances[rows])
 
 
@@ -83,6 +84,7 @@ def orca_document(
     sections = [
         Section("test", "The released test split", [_table_two(benchmark, judges, fused)]),
         Section("fusion", "Fusion of judges", list(_fusion(judges, fused, resampling))),
+        Section("inputs", "What judges read", [_inputs(benchmark, judges)]),
         Section("splits", "Five drawn splits", list(_drawn_splits(answers, untrained))),
         Section("systems", "Held-out systems", list(_systems(answers, untrained))),
     ]
@@ -163,6 +165,53 @@ def _fusion(judges: Sequence[_Judge], fused: Fusion | str, resampling: Resamplin
             warning=True,
         )
     yield from fusion_blocks(fused, resampling)
+
+
+# By what is read: contexts of a language model, each in several wordings, or fields of a trained judge.
+
+_READ = ("question", "rationale", "transcript")
+
+
+def _inputs(benchmark: Benchmark, judges: Sequence[_Judge]) -> Table:
+    keys = {
+        f"{part}_{statistic}": f"{benchmark.title}{' test' if part == 'test' else ''}: {statistic}"
+        for part in ("test", "all")
+        for statistic in ("srcc", "mae")
+    }
+    columns = [Column("judge", "Judge"), Column("reads", "Reads"), Column("prompts", "Prompts", "count")]
+    for name in keys:
+        part, _, statistic = name.partition("_")
+        label = (
+            f"{'Spearman' if statistic == 'srcc' else 'MAE'}, {'test' if part == 'test' else 'all splits'}"
+        )
+        columns += [Column(name, label, "number", 3), Column(f"{name}_sd", "sd", "number", 3)]
+    rows: list[list[Cell]] = []
+    for judge in judges:
+        for reads, outputs in _outputs_by_context(judge.result).items():
+            row: list[Cell] = [judge.name, reads, len(outputs)]
+            for key in keys.values():
+                figures = (output.figures.get(key) for output in outputs)
+                over = over_seeds([None if one is None else one.estimate.value for one in figures])
+                row += [over.mean, over.sd]
+            rows.append(row)
+    note = (
+        "As figure 4 and tables 6 and 7: beside reference and answer, which all read. With several prompts, mean and "
+        "sample standard deviation over them."
+    )
+    return Table("inputs", "By what judges read", columns, rows, [note])
+
+
+def _outputs_by_context(result: BenchmarkResult) -> dict[str, list[OutputResult]]:
+    """Of a scorer that does not say what it reads, nothing is known."""
+    by_context: dict[str, list[OutputResult]] = {}
+    for name, request in result.identity.get("requests", {}).items():
+        output = result.outputs.get(name, result.usual)
+        by_context.setdefault(", ".join(CONTEXTS[request["context"]]) or "–", []).append(output)
+    if by_context:
+        return by_context
+    encoder = result.identity.get("encoder", {})
+    fields = encoder.get("fields", encoder) if isinstance(encoder, dict) else {}
+    return {", ".join(name for name in _READ if fields.get(name)) or "–": [result.usual]}
 
 
 # Over drawn splits, and on held-out systems.

@@ -86,6 +86,26 @@ def test_the_fusion_is_in_the_same_report_with_each_judge_left_out(folder):
         assert title in page
 
 
+def test_what_judges_read_is_shown_by_context_over_its_prompts(folder):
+    report = reported(folder, ())
+    (path,) = (report.parent / "results").glob("*.json")
+    result = json.loads(path.read_text())
+    contexts = {"reference.a": "reference", "reference.b": "reference", "rationale.a": "rationale"}
+    result["identity"]["requests"] = {name: {"context": context} for name, context in contexts.items()}
+    for name, value in zip(contexts, (0.2, 0.4, 0.1), strict=True):
+        result["outputs"][name] = json.loads(json.dumps(result["outputs"]["value"]))
+        result["outputs"][name]["figures"]["ORCA test: mae"]["estimate"]["value"] = value
+    path.write_text(json.dumps({**result, "digest": "0" * 64}))
+    path.rename(path.with_name("another.json"))
+    reported(folder, ())
+    found = {(row["reads"], row["prompts"]): row for row in rows(report / "inputs.csv")}
+    assert set(found) == {("–", "2"), ("question, rationale", "1"), ("–", "1")}
+    assert float(found["–", "2"]["test_mae"]) == pytest.approx(0.3)
+    assert float(found["–", "2"]["test_mae_sd"]) == pytest.approx(0.2 / 2**0.5)
+    assert float(found["question, rationale", "1"]["test_mae"]) == 0.1
+    assert found["question, rationale", "1"]["test_mae_sd"] == ""
+
+
 def test_five_splits_are_drawn_by_question_in_the_two_strata(folder):
     (row, *_) = rows(reported(folder, ()) / "drawn_splits.csv")
     values = []
