@@ -16,6 +16,7 @@ from analytics.statistics.correlation import correlations, pearson_and_spearman
 from analytics.statistics.judges.accuracy import absolute_error, auc, composition_scores, pairwise_accuracy
 from analytics.statistics.judges.orca_evaluation import NormalisedRatings
 from scoring.metrics.orca.clamping import THRESHOLD_WEIGHTS, clamp_means, find_clamp_threshold
+from scoring.metrics.registry import model_option
 
 # Columns of the papers' tables, in their order (AQAScore, tables 2 to 6; AURA, tables 2 to 4 and figure 3; ORCA, tables
 # 2 and 6 and figures 3 and 4).
@@ -527,8 +528,11 @@ def usual_output(names: Iterable[str]) -> str:
 
 def model_name(options: Mapping[str, Any], *, parts: int = 1) -> str:
     """What the paper's tables call the model: the last part of what was named, or the last few."""
-    named = next((options[name] for name in ("backbone", "checkpoint", "model") if options.get(name)), "")
-    return "/".join(str(named).rstrip("/").replace("#", "/").split("/")[-parts:])
+    return last_parts(options.get(model_option(options), ""), parts)
+
+
+def last_parts(model: Any, parts: int = 1) -> str:
+    return "/".join(str(model).rstrip("/").replace("#", "/").split("/")[-parts:])
 
 
 @dataclass(frozen=True)

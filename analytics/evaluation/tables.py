@@ -21,6 +21,7 @@ from analytics.evaluation.results import (
     BenchmarkResult,
     Spread,
     TableLayout,
+    last_parts,
     model_name,
     spread_over_templates,
 )
@@ -33,14 +34,13 @@ from scoring.metrics import registry
 from scoring.metrics.aqascore import published_row
 from scoring.metrics.aura.formula import RELEASED_CLAP, RELEASED_THRESHOLDS, unsuited_clap
 from scoring.metrics.contract import deciding_identity
+from scoring.metrics.registry import MODEL_OPTIONS, model_option
 
 SENTENCES = {**bootstrap.SENTENCES, **fusion.SENTENCES, **orca_evaluation.SENTENCES}
 
 # Rows: results of one scorer through all benchmarks of a table.
 
 _DIGEST_SHOWN = 8
-# Options that name the model, or another, which a row does by itself; the question follows the benchmark.
-_NAMED_BY_MODEL = frozenset({"backbone", "checkpoint", "model", "template"})
 
 
 @dataclass
@@ -147,7 +147,8 @@ def _tell_apart(rows: list[MetricRow]) -> None:
 
 
 def settings_of(result: BenchmarkResult) -> str:
-    """What was set otherwise than usual, but for the model, and for what the title names already."""
+    """What was set otherwise than usual, but for the model, for the question, which follows the benchmark, and for what
+    the title names already. A second model, such as AURA's CLAP, is a setting."""
     entry = registry.METRICS.get(result.scorer)
     if entry is None:
         return ""
@@ -155,13 +156,15 @@ def settings_of(result: BenchmarkResult) -> str:
         option.name: result.options[option.name]
         for option in entry.options
         if option.kind not in ("choice", "table")
-        and option.name not in _NAMED_BY_MODEL
+        and option.name not in ("template", model_option(result.options))
         and result.options.get(option.name, option.default) != option.default
     }
-    return ", ".join(f"{name} = {_setting(value)}" for name, value in chosen.items())
+    return ", ".join(f"{name} = {_setting(name, value)}" for name, value in chosen.items())
 
 
-def _setting(value: Any) -> str:
+def _setting(name: str, value: Any) -> str:
+    if name in MODEL_OPTIONS:
+        return last_parts(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(value) if isinstance(value, list) else str(value)

@@ -16,14 +16,13 @@ from analytics.reports.render.durations import throughput, time_left
 from annotation.models import Study
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.metrics import registry
+from scoring.metrics.registry import model_option
 from scoring.models import ScoringRun, WritingRun
 from scoring.prompts import parse
 from scoring.runs.engine import FaultCount
 
 # A run that no worker has taken up after this long most likely has no worker.
 NO_WORKER_AFTER = timedelta(seconds=30)
-# Options that say whose weights a scorer has.
-MODEL_OPTIONS = ("backbone", "checkpoint", "model")
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def _run_line(run: ScoringRun | WritingRun, *, waiting_since: datetime | None, *
 
 
 def model_name(options: Mapping[str, Any]) -> str:
-    return next((str(options[name]) for name in MODEL_OPTIONS if options.get(name)), "")
+    return str(options.get(model_option(options), ""))
 
 
 def non_default_options(metric: str, options: Mapping[str, Any]) -> list[str]:
@@ -88,7 +87,7 @@ def non_default_options(metric: str, options: Mapping[str, Any]) -> list[str]:
     non_default = {
         name: value
         for name, value in options.items()
-        if name not in (*MODEL_OPTIONS, "prompts") and value != usual.get(name)
+        if name not in (model_option(options), "prompts") and value != usual.get(name)
     }
     return [f"{name} {value}" for name, value in sorted(flatten_options(non_default))]
 

@@ -792,6 +792,15 @@ def open_metric(name: str, options: Mapping[str, Any], runtime: Runtime) -> Metr
     return opens(valid, replace(runtime, server=replace(runtime.server, **limits)))
 
 
+# Options that say whose weights a scorer has.
+MODEL_OPTIONS = ("backbone", "checkpoint", "model")
+
+
+def model_option(options: Mapping[str, Any]) -> str:
+    """The option that names a scorer's model, the first that it has; empty without one."""
+    return next((name for name in MODEL_OPTIONS if options.get(name)), "")
+
+
 def import_object(place: str) -> Any:
     """`place` is "module:name"."""
     module, _, function = place.partition(":")

@@ -67,6 +67,7 @@ def answer(messages: list[dict[str, Any]]) -> str:
         "Better Match: <first audio or second audio>": f"Better Match: {('first', 'second')[number % 2]} audio",
         "Answer: <preferred or rejected>": f"Answer: {('preferred', 'rejected')[number % 2]}",
         "Decision: <preferred or rejected>": f"Decision: {('preferred', 'rejected')[number % 2]}",
+        "Give your reason and the mark.": json.dumps({"reason": "So.", "score": 1 + number % 3}),
     }
     return next(
         (said for wanted, said in formats.items() if wanted in asked), f"A sound like {number % 1000}."

@@ -79,3 +79,13 @@ def test_what_was_tried_on_a_few_keeps_its_own_row():
         ("Model-7B", ["RELATE"]),
         ("Model-7B, first 4 of each part", ["PAM"]),
     ]
+
+
+def test_a_second_model_is_a_setting_and_another_row():
+    usual = {"backbone": "lab/Model-7B", "checkpoint": "msclap-2023"}
+    other = usual | {"checkpoint": "/models/laion/clap.pt"}
+    found = rows(
+        result("PAM", scorer="aura", options=usual),
+        result("PAM", scorer="aura", digest="bb", identity={"clap": "other"}, options=other),
+    )
+    assert found == [("Model-7B", ["PAM"]), ("Model-7B, checkpoint = clap.pt", ["PAM"])]

@@ -97,6 +97,7 @@ def test_a_scorer_of_pairs_that_says_a_probability_is_taken_at_its_word():
     [
         (["heard", "default", "mean", "spread"], "quality", ["default"]),
         (["heard", "mean", "spread"], "quality", ["mean"]),
+        (["entailment", "judge", "score", "similarity"], "quality", ["score"]),
         (["zebra", "apple", "spread", "variance"], "quality", ["apple"]),
         (["alignment", "musicality"], "quality", ["musicality", "alignment"]),
         (["alignment", "musicality"], "alignment", ["alignment"]),
