@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analytics.evaluation.results import BenchmarkFigure, BenchmarkResult, OutputResult, model_name
-from analytics.evaluation.tables import rows_of
+from analytics.evaluation.tables import asked_lines, rows_of
 from analytics.statistics.bootstrap import Estimate
 
 ESTIMATE = Estimate(0.5, None, n=3, clusters=3, reason="too_few")
@@ -89,3 +89,11 @@ def test_a_second_model_is_a_setting_and_another_row():
         result("PAM", scorer="aura", digest="bb", identity={"clap": "other"}, options=other),
     )
     assert found == [("Model-7B", ["PAM"]), ("Model-7B, checkpoint = clap.pt", ["PAM"])]
+
+
+def test_thresholds_made_for_another_clap_are_named():
+    combination = {"contradicts_below": 0.25, "entails_above": 0.55}
+    aura = {"clap_family": "LAION-CLAP", "combination": combination}
+    line = "thresholds 0.25 and 0.55 of the entailment: made for MS-CLAP 2023, not for LAION-CLAP"
+    assert line in list(asked_lines(result("PAM", identity=aura)))
+    assert line not in list(asked_lines(result("PAM", identity=aura | {"clap_family": "MS-CLAP 2023"})))

@@ -312,6 +312,16 @@ def test_a_scorer_trained_here_is_told_on_what_was_held_out_alone(half_right):
     assert (counts["n"], counts["told"]) == (6, 4)
 
 
+def test_thresholds_made_for_another_clap_are_named(half_right):
+    combination = {"contradicts_below": 0.25, "entails_above": 0.55}
+    config = {"clap_family": "LAION-CLAP", "combination": combination}
+    Scorer.objects.filter(key="judge").update(config=config)
+    assert (
+        "judge@jjjjjjjj: its thresholds of entailment were made for MS-CLAP 2023, not for LAION-CLAP."
+        in (section(half_right)[0])
+    )
+
+
 def test_of_trainings_that_came_to_one_scorer_all_must_have_held_an_item_out(half_right):
     for items in ("abcd", "cdef"):
         trained(half_right, Scorer.objects.get(key="orca"), items)
