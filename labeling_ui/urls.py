@@ -336,6 +336,7 @@ urlpatterns = [
     path("review-cases/<int:case_id>/", review_views.desk, name="desk"),
     path("review-cases/<int:case_id>/leave/", review_views.leave_case, name="leave_case"),
     path("review-cases/<int:case_id>/drafts/<slug:field>/", review_views.case_drafts, name="case_drafts"),
+    path("review-cases/<int:case_id>/opinions/", review_views.case_opinions, name="case_opinions"),
     path("uploads/<uuid:upload_id>/", import_views.upload, name="upload"),
     path("uploads/<uuid:upload_id>/sound/", import_views.upload_sound, name="upload_sound"),
     path("learned-models/<int:model_id>/", training_views.learned_model, name="learned_model"),

@@ -1,4 +1,4 @@
-"""Addresses of the scoring API: scorers, runs, scores, prescoring, prompts, writers, drafts."""
+"""Addresses of the scoring API: scorers, runs, scores, prescoring, prompts, writers, drafts, opinions."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ urlpatterns = [
         writing_api.LeaveOutView.as_view(),
         name="api_leave_out",
     ),
+    path("review-cases/<int:case_id>/opinions/", api.OpinionsView.as_view(), name="api_case_opinions"),
     path("review-cases/<int:case_id>/drafts/", writing_api.DraftsView.as_view(), name="api_case_drafts"),
     path(
         "review-cases/<int:case_id>/drafts/<int:draft_id>/reject/",

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotation import access
 from annotation.access import HeldAssignment
-from annotation.errors import Conflict
+from annotation.errors import Conflict, NotFound
 from annotation.listening import coverage
 from annotation.models import Assignment, CaseEvent, Judgment, Rater, ReviewCase, TaskCandidate, User
 from annotation.rating import briefings, judgments
@@ -82,6 +82,15 @@ def has_judged_blind(case: ReviewCase, user: User) -> bool:
     if case.task_id is None:
         return True
     return Assignment.objects.filter(task=case.task, rater__user=user, state=REVIEWED).exists()
+
+
+def judged_case(user: User, case_id: int) -> ReviewCase:
+    """A case whose votes, drafts and opinions this expert may know. Raises NotFound; NotAllowed for who runs the
+    study."""
+    case = access.case_under_review(user, case_id)
+    if not may_see_votes(case, user):
+        raise NotFound
+    return case
 
 
 def may_see_votes(case: ReviewCase, user: User) -> bool:

@@ -41,6 +41,8 @@ from labeling_ui.models.catalogue_texts import scorer_title
 from labeling_ui.page_responses import url_prefix
 from labeling_ui.study.page_data import Bar
 from scoring.models import Score, Writer
+from scoring.policies import second_opinions
+from scoring.policies.second_opinions import Opinion, OpinionRun
 from scoring.writing import draft_requests
 
 # The votes, distributions and scores of a case in words, as the desk shows them after the expert's own
@@ -214,6 +216,52 @@ def _draft_provenance(draft: Draft) -> Iterable[str]:
             yield origin
 
 
+# Judges' second opinions beside the expert's own judgment.
+
+
+@dataclass(frozen=True)
+class OpinionsCard:
+    """own: the reader's blind judgment. opinions, runs and judges are each with the title of the judge; judges, which
+    can be asked, also with their version and the name that the request takes."""
+
+    own: ReadableJudgment | None
+    opinions: list[tuple[str, Opinion]]
+    runs: list[tuple[str, OpinionRun]]
+    judges: list[tuple[str, str, str]]
+    is_awaited: bool
+
+    @property
+    def names_systems(self) -> bool:
+        return len({one.candidate_id for _title, one in self.opinions}) > 1
+
+
+def own_readable(case: ReviewCase, *, reader: User) -> ReadableJudgment | None:
+    own = _own_judgment(case, reader)
+    if own is None:
+        return None
+    return readable_judgments([own], orders={own.task_id: list(own.presentation or ())})[0]
+
+
+def opinions_card(case: ReviewCase, *, own: ReadableJudgment | None) -> OpinionsCard:
+    given = second_opinions.case_opinions(case)
+    return OpinionsCard(
+        own=own,
+        opinions=[(scorer_title(one.scorer.key), one) for one in given.opinions],
+        runs=[(scorer_title(run.metric), run) for run in given.runs],
+        judges=[
+            (scorer_title(run.metric), str(run.scorer), second_opinions.judge_name(run))
+            for run in given.judges
+        ],
+        is_awaited=given.is_awaited,
+    )
+
+
+def _own_judgment(case: ReviewCase, reader: User) -> Judgment | None:
+    """The reader's blind judgment of the case; None where it is another expert's, or there is none."""
+    own = case.blind_judgment
+    return own if own is not None and own.rater is not None and own.rater.user_id == reader.pk else None
+
+
 @dataclass(frozen=True)
 class DeskPage:
     """`tasks` are all of the version's, the case's own first; `fields` are the texts of its item with their drafts;
@@ -222,6 +270,7 @@ class DeskPage:
     case: ReviewCase
     reasons: list[ReadableReason]
     tasks: list[TaskCard]
+    opinions: OpinionsCard
     versions: list[tuple[ItemVersion, list[Correction]]]
     returns: list[Return]
     fields: list[tuple[str, FieldDrafts]]
@@ -238,6 +287,11 @@ class DeskPage:
         return [vote for task in self.tasks for vote in task.votes if vote.returnable]
 
     @property
+    def has_opinions(self) -> bool:
+        given = self.opinions
+        return bool(given.opinions or given.runs or given.judges)
+
+    @property
     def is_past(self) -> bool:
         """The item has a later version than the one that this case is about."""
         return self.case.item.current_version_id != self.case.item_version_id
@@ -245,17 +299,18 @@ class DeskPage:
 
 def build_desk_page(case: ReviewCase, *, reader: User, decides: bool) -> DeskPage:
     protocol = load_protocol(case.study.protocol_version_id).spec
-    own = case.blind_judgment
-    if own is not None and (own.rater is None or own.rater.user_id != reader.pk):
-        own = None
+    own = _own_judgment(case, reader)
     tasks = case_votes.votes_on_version(case.item_version, first=case.task)
     answer_writers = Writer.objects.filter(study=case.study, writes=Writer.Writes.ANSWER, retired=False)
+    cards = task_cards(tasks, protocol=protocol, own=own)
+    mine = next((vote.read for card in cards for vote in card.votes if vote.is_mine), None)
     return DeskPage(
         case=case,
         reasons=readable_reasons(
             list(case.reasons.select_related("case").order_by("fired_at", "pk")), protocol=protocol
         ),
-        tasks=task_cards(tasks, protocol=protocol, own=own),
+        tasks=cards,
+        opinions=opinions_card(case, own=mine),
         versions=list(_versions(case)),
         returns=list(case.returns.select_related("rater", "created_by").order_by("pk")),
         fields=list(_fields(case, protocol, decides=decides)),

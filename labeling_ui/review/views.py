@@ -52,6 +52,7 @@ from labeling_ui.review.forms import (
     query_string,
 )
 from labeling_ui.templatetags.formatting import in_language
+from scoring.policies import second_opinions
 from scoring.writing import draft_requests
 
 # The review desk: one case, first judged blind, then with everything that is known of it.
@@ -108,8 +109,8 @@ def case_drafts(request: HttpRequest, case_id: int, field: str) -> HttpResponse:
 
     A POST asks a writer for another (`ask`), or rejects one (`reject`).
     """
-    case = access.case_under_review(request.user, case_id)
-    if not blind_judgments.may_see_votes(case, request.user) or field not in CORRECTABLE_FIELDS:
+    case = blind_judgments.judged_case(request.user, case_id)
+    if field not in CORRECTABLE_FIELDS:
         raise NotFound
     problem = ""
     if request.method == "POST":
@@ -144,6 +145,22 @@ def _change_drafts(request: HttpRequest, case: ReviewCase, field: str) -> None:
     draft_requests.request_draft(
         cases.claimed_case(request.user, case.pk), writer, actor=request.user, note=note
     )
+
+
+@login_required
+@never_cache
+def case_opinions(request: HttpRequest, case_id: int) -> HttpResponse:
+    """Second opinions on a case: a part of the desk that asks for itself while one is awaited. A POST asks a judge."""
+    case = blind_judgments.judged_case(request.user, case_id)
+    problem = ""
+    if request.method == "POST":
+        try:
+            second_opinions.request_opinion(request.user, case_id, request.POST.get("judge", ""))
+        except (Conflict, InvalidInput) as error:
+            problem = translated_message(error)
+    opinions = desk_page.opinions_card(case, own=desk_page.own_readable(case, reader=request.user))
+    context = {"case": case, "opinions": opinions, "decides": True, "problem": problem}
+    return render(request, "labeling_ui/review/desk/opinions.html", context)
 
 
 def _queue_filters(came_from: str) -> QueueFilters:

@@ -11,10 +11,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
-from annotation.api.serializers import In, TableField, operation
+from annotation.api.authentication import Scope
+from annotation.api.serializers import In, Out, TableField, operation
 from annotation.models import Study
 from annotation.rating.rules import hints as rules
+from annotation.review import blind_judgments
 from scoring.policies import hints, prescoring, study_prompts
+from scoring.policies.second_opinions import (
+    CaseOpinions,
+    Opinion,
+    OpinionRun,
+    case_opinions,
+    judge_name,
+    request_opinion,
+)
 
 # ── request and response shapes: hints, prescoring, prompts ──
 
@@ -38,6 +48,32 @@ class HintsOut(serializers.Serializer):
         child=serializers.CharField(),
         help_text="Versions, as name@digest, that say something of what the study asks; the newest first.",
     )
+
+
+class OpinionOut(Out):
+    """How a judge rates one answer of the case, and why."""
+
+    shape, shown = Opinion, "judge system rating low high reasons created_at"
+    notes = {"rating": "On the judge's scale, from low to high.", "reasons": "Empty where it writes none."}
+    judge = serializers.CharField(source="scorer", help_text="Name and the beginning of its digest.")
+    reasons = serializers.ListField(child=serializers.CharField())
+
+
+class OpinionRunOut(Out):
+    shape, shown = OpinionRun, "metric is_awaited problem"
+
+
+class OpinionsOut(serializers.Serializer):
+    results = OpinionOut(many=True, source="opinions")
+    runs = OpinionRunOut(many=True, help_text="Of judges that have brought no opinion, or not yet.")
+    judges = serializers.SerializerMethodField(help_text="That can be asked, as name@digest.")
+
+    def get_judges(self, of: CaseOpinions) -> list[str]:
+        return [judge_name(run) for run in of.judges]
+
+
+class OpinionIn(In):
+    judge = serializers.CharField(max_length=130, help_text="One of `judges`, as name@digest.")
 
 
 class PrescoreIn(In):
@@ -182,3 +218,19 @@ def _prompts_body(study: Study, family: str) -> dict[str, Any]:
         "own": study_prompts.own_prompts(study, family) is not None,
         "definition": None if prompts is None else asdict(prompts),
     }
+
+
+class OpinionsView(APIView):
+    writes = Scope.REVIEW
+
+    @operation("case_opinions", OpinionsOut, 403, 404)
+    def get(self, request: Request, case_id: int) -> Response:
+        """How judges rate the answers of a case that you have judged, and which of them can be asked."""
+        return Response(OpinionsOut(case_opinions(blind_judgments.judged_case(request.user, case_id))).data)
+
+    @operation("ask_for_opinion", OpinionsOut, 400, 403, 404, 409, status=202, request=OpinionIn)
+    def post(self, request: Request, case_id: int) -> Response:
+        """Ask a judge of the study for its opinion; it comes in the background."""
+        case = blind_judgments.judged_case(request.user, case_id)
+        request_opinion(request.user, case.pk, OpinionIn.parsed(request.data)["judge"])
+        return Response(OpinionsOut(case_opinions(case)).data, status=202)

@@ -19,7 +19,7 @@ from annotation.api.authentication import Scope
 from annotation.api.paging import PageIn, page_of
 from annotation.api.serializers import In, Out, TableField, operation
 from annotation.errors import NotFound
-from annotation.models import Draft, ReviewCase, User
+from annotation.models import Draft, ReviewCase
 from annotation.review import blind_judgments, cases, drafts
 from annotation.review.rules import CORRECTABLE_FIELDS
 from scoring.access import writer_of, writing_run_of
@@ -376,12 +376,12 @@ class DraftsView(APIView):
     @operation("case_drafts", DraftsOut, 403, 404)
     def get(self, request: Request, case_id: int) -> Response:
         """What models proposed for the texts of a case that you have judged, and which of them can be asked."""
-        return Response(_drafts_body(_judged_case(request.user, case_id)))
+        return Response(_drafts_body(blind_judgments.judged_case(request.user, case_id)))
 
     @operation("ask_for_draft", DraftsOut, 400, 403, 404, 409, status=202, request=AskDraftIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Ask a writer for a draft of its field; it comes in the background."""
-        case = _judged_case(request.user, case_id)
+        case = blind_judgments.judged_case(request.user, case_id)
         body = AskDraftIn.parsed(request.data)
         with transaction.atomic():
             held = cases.claimed_case(request.user, case.pk)
@@ -399,17 +399,10 @@ class RejectDraftView(APIView):
     @operation("reject_draft", DraftOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int, draft_id: int) -> Response:
         """Say that a draft is not wanted. Rejecting twice is once."""
-        case = _judged_case(request.user, case_id)
+        case = blind_judgments.judged_case(request.user, case_id)
         if not case.drafts.filter(pk=draft_id).exists():
             raise NotFound
         return Response(DraftOut(drafts.reject_draft(request.user, draft_id)).data)
-
-
-def _judged_case(user: User, case_id: int) -> ReviewCase:
-    case = access.case_under_review(user, case_id)
-    if not blind_judgments.may_see_votes(case, user):
-        raise NotFound
-    return case
 
 
 def _draft_writer(case: ReviewCase, writer_id: int) -> Writer:

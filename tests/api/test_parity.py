@@ -35,6 +35,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "leave_case": ("put_back_case", "claim_next_case"),
     "case_drafts": ("case_drafts", "ask_for_draft", "reject_draft"),
+    "case_opinions": ("case_opinions", "ask_for_opinion"),
     "review_queue": ("review_queue", "review_views"),
     "review_next": ("claim_next_case",),
     "assign_cases": ("assign_cases",),

@@ -54,7 +54,7 @@ from annotation.review import adjudication, blind_judgments, cases
 from annotation.studies import members as people_service
 from annotation.studies import workspaces
 from annotation.webhooks import webhooks
-from scoring.models import LearnedModel, Writer, WritingRow, WritingRun
+from scoring.models import LearnedModel, Scorer, ScoringRun, Writer, WritingRow, WritingRun
 from scoring.prompts import shipped
 from tests import factories
 from tests.annotation.conftest import Api
@@ -148,6 +148,20 @@ def writer_of(world: World) -> Writer:
     return Writer.objects.get(study=world.study, writes="rationale")
 
 
+def judge_of(world: World) -> str:
+    """A judge of answers that has scored the study."""
+    scorer, _ = Scorer.objects.get_or_create(key="llm-judge", digest=f"{world.study.pk}".ljust(64, "5"))
+    ScoringRun.objects.get_or_create(
+        study=world.study,
+        metric="llm-judge",
+        scorer=scorer,
+        options={"backbone": "SECRET"},
+        filter={},
+        state="done",
+    )
+    return f"llm-judge@{scorer.digest}"
+
+
 def idle_writer_of(world: World) -> Writer:
     return Writer.objects.get(study=world.study, writes="transcript")
 
@@ -192,7 +206,7 @@ READS: dict[Verdicts, str] = {
     """,
     THE_RATER: "assignment clip spectrogram check_sound",
     RATERS: "checks returned onboarding",
-    EXPERTS: "blind case_drafts",
+    EXPERTS: "blind case_drafts case_opinions",
     ADMINS: "workspace_invitations",
     NOBODY: "site_audit site_audit_file",
     REVIEWERS: "review_queue review_views item_history",
@@ -303,6 +317,7 @@ ROWS = [
     Row("api_change_data", "post", MANAGERS, body=lambda w: {"action": "review", "ids": [w.task.pk]}),
     Row("api_case_drafts", "post", EXPERTS, 202, body=lambda w: {"writer": writer_of(w).pk}),
     Row("api_reject_draft", "post", EXPERTS),
+    Row("api_case_opinions", "post", EXPERTS, 202, body=lambda w: {"judge": judge_of(w)}),
     Row("api_hints", "patch", MANAGERS, body=lambda w: {"withheld": 0.5}),
     Row("api_prescore", "post", MANAGERS, body=lambda w: {"scorer": "word-count"}),
     Row("api_remove_prescore", "post", MANAGERS, body=lambda w: {"scorer": "word-count"}),

@@ -184,5 +184,6 @@ def test_the_desk_takes_as_many_queries_for_many_votes_as_for_few(found, django_
 
 
 # The case's judgment and its rater; tasks, slots, votes, answers, scores, slots in words; reasons with their systems,
-# returns, versions, corrections; drafts, writers that draft and writers that answer.
-QUERIES = 17
+# returns, versions, corrections; drafts, writers that draft and writers that answer; opinions of judges, runs over the
+# item and judges that can be asked.
+QUERIES = 20
