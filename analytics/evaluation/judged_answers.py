@@ -9,7 +9,7 @@ are drawn by question, 8:1:1 as in ORCA §5.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,18 @@ from typing import Any
 import numpy as np
 
 from analytics.data.scores import load_scores
+from analytics.reports.sections.held_out import not_learned_from
 from analytics.reports.sections.model_data import from_0_to_1
 from analytics.statistics.judges.fusion import PARTS, JudgedAnswers
 from analytics.training.dataset import training_data
+from analytics.training.examples import TrainingExample
 from analytics.training.jobs import scorer_that_scored
 from annotation.errors import InvalidInput
 from annotation.importing.formats.orca import SPLITS
 from annotation.importing.records import RowProblem
 from annotation.models import Study
 from scoring.files.source import SHOWN_PROBLEMS, SOURCE_FORMATS, parsed_rows, refusal
+from scoring.models import Scorer
 from scoring.training.splits import SPLIT_STRATUM, Shares, assign_parts, normalized_text
 
 RATINGS_SCALE = (1.0, 5.0)
@@ -34,11 +37,13 @@ VALUE = "value"
 
 @dataclass(frozen=True, eq=False)
 class JudgedSource:
-    """drawn: whether the splits were drawn here, as the source names none."""
+    """drawn: whether the splits were drawn here, as the source names none. learned_from: by judge, how many answers in
+    test have no score of it here because it was trained on them."""
 
     judges: tuple[str, ...]
     parts: Mapping[str, JudgedAnswers]
     drawn: bool
+    learned_from: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,9 +74,11 @@ def source_of(
     *,
     scale: tuple[float, float],
     seed: int,
+    unseen: Mapping[str, Container[str]] | None = None,
 ) -> JudgedSource:
     """rows: by answer its question, its split ("" for all where none is named), people's mean rating from 0 to 1 (NaN
-    without) and scores by judge. Judges whose scores all lie on `scale` are brought to 0 to 1."""
+    without) and scores by judge. Judges whose scores all lie on `scale` are brought to 0 to 1. unseen: of each judge
+    that was trained on such answers, those that it was not trained on; in test no others count."""
     names = list(rows)
     columns = [np.array([rows[name][3].get(judge, np.nan) for name in names]) for judge in judges]
     scores = np.stack([_brought(column, scale) for column in columns], axis=1)
@@ -81,9 +88,16 @@ def source_of(
     if drawn:
         of_question = assign_parts(dict.fromkeys(questions, ()), seed=seed, shares=Shares())
         splits = [of_question[question] for question in questions]
-    whole = JudgedAnswers(names, questions, np.array([rows[name][2] for name in names]), scores)
     part_of = np.array(splits)
-    return JudgedSource(tuple(judges), {part: whole.select(part_of == part) for part in PARTS}, drawn)
+    learned_from = {}
+    for judge, own in (unseen or {}).items():
+        column = scores[:, list(judges).index(judge)]
+        learned = (part_of == "test") & ~np.array([name in own for name in names]) & np.isfinite(column)
+        column[learned] = np.nan
+        learned_from[judge] = int(learned.sum())
+    whole = JudgedAnswers(names, questions, np.array([rows[name][2] for name in names]), scores)
+    parts = {part: whole.select(part_of == part) for part in PARTS}
+    return JudgedSource(tuple(judges), parts, drawn, {name: n for name, n in learned_from.items() if n})
 
 
 def _brought(column: np.ndarray, scale: tuple[float, float]) -> np.ndarray:
@@ -265,7 +279,8 @@ def read_study(study: Study, scorers: Sequence[str], *, question: str, seed: int
     """scorers: each a key, as `orca`, or key@digest, of the version that scored the study last; after a colon, which of
     its outputs, where it is not `value` or the first. Raises InvalidInput, TrainingError."""
     judged = training_data(study, "orca", question=question).judged
-    by_judge = {name: _scores(study, name) for name in scorers}
+    versions = {name: scorer_that_scored(study, name.partition(":")[0], field="scorers") for name in scorers}
+    by_judge = {name: _scores(study, scorer, name) for name, scorer in versions.items()}
     splits = [str(one.example.strata.get(SPLIT_STRATUM, "")).strip().lower() for one in judged]
     named = any(split in SPLITS for split in splits)
     if named and (others := [split for split in splits if split not in SPLITS]):
@@ -286,13 +301,26 @@ def read_study(study: Study, scorers: Sequence[str], *, question: str, seed: int
             human,
             scores,
         )
-    return source_of(scorers, rows, scale=RATINGS_SCALE, seed=seed)
+    return source_of(scorers, rows, scale=RATINGS_SCALE, seed=seed, unseen=_unseen(study, versions, judged))
 
 
-def _scores(study: Study, name: str) -> dict[int, float]:
+def _unseen(
+    study: Study, versions: Mapping[str, Scorer], judged: Sequence[TrainingExample]
+) -> dict[str, set[str]]:
+    """By the name of each judge that was trained on this study, the answers that it was not trained on."""
+    trained = not_learned_from(study)
+    candidates = np.array([one.candidates[0] for one in judged])
+    unseen = {}
+    for name, scorer in versions.items():
+        if scorer.pk in trained:
+            own = trained[scorer.pk].single(candidates)
+            unseen[name] = {one.example.key for one, known in zip(judged, own, strict=True) if known}
+    return unseen
+
+
+def _scores(study: Study, scorer: Scorer, name: str) -> dict[int, float]:
     """By candidate."""
     key, _colon, output = name.partition(":")
-    scorer = scorer_that_scored(study, key, field="scorers")
     stored = load_scores(study, scorer)
     wanted = output or (VALUE if VALUE in stored.outputs else stored.outputs[0] if stored.outputs else VALUE)
     if wanted not in stored.outputs:

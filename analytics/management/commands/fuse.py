@@ -125,4 +125,7 @@ def _facts(options: dict[str, Any], source: JudgedSource) -> list[tuple[str, str
     drawn = (
         f"drawn by question, 8:1:1, seed {options['seed']}" if source.drawn else "those that the source names"
     )
-    return [("Source", ", ".join(options["source"])), ("Splits", drawn), ("Seed", str(options["seed"]))]
+    facts = [("Source", ", ".join(options["source"])), ("Splits", drawn), ("Seed", str(options["seed"]))]
+    for judge, n in source.learned_from.items():
+        facts.append((f"Left out of {judge}", f"answers in test that it was trained on: {n:,}"))
+    return facts

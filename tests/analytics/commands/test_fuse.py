@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
+from annotation.models import Item, Study
+from tests import factories
 from tests.analytics.reports.reading import typed
+from tests.analytics.votes import votes
+from tests.scoring.policies.scores import score, scored_by, version_of
 
 COLUMNS = ("answer", "question", "split", "human", "near", "words", "remark")
 
@@ -115,3 +119,61 @@ def test_what_is_wrong_is_named_with_row_and_column(tmp_path, changes, arguments
         run(tmp_path / "out", str(path), "--scale", "1-5", *arguments)
     assert words in str(raised.value)
     assert not (tmp_path / "out").exists()
+
+
+SPLITS = ("train", "train", "train", "train", "dev", "test")
+
+
+@pytest.fixture
+def study() -> Study:
+    """Rated answers in the splits of their source, and two scorers of them."""
+    study = factories.StudyFactory(slug="answers", overlap=9)
+    near, words = scored_by(study, "near"), scored_by(study, "words")
+    for number in range(24):
+        rating = 1 + number % 5
+        task = factories.rating_task(study, f"item {number}", question=f"What is heard in {number}?")
+        votes(task, [rating, min(5, rating + number % 2)])
+        Item.objects.filter(external_id=f"item {number}").update(strata={"split": SPLITS[number % 6]})
+        score(near, task, value=(rating / 5,))
+        score(words, task, score=(float(number % 7),), other=(1.0,))
+    return study
+
+
+@pytest.mark.django_db
+class TestStudy:
+    def test_a_study_is_fused_in_the_splits_that_its_source_names(self, study, tmp_path):
+        said = run(tmp_path / "out", "answers", "--scorers", "near,words:score")
+        assert "those that the source names" in said
+        counts = {row["split"]: row["used"] for row in read(tmp_path / "out" / "fusion_answers.csv")}
+        assert counts == {"train": "16", "dev": "4", "test": "4"}
+        weights = read(tmp_path / "out" / "fusion_weights.csv")
+        assert [row["judge"] for row in weights] == ["near", "words:score"]
+        assert float(weights[0]["weight"]) > 0.9
+        assert len(read(tmp_path / "out" / "fusion_scores.csv")) == 4
+
+    def test_answers_that_a_judge_was_trained_on_do_not_count_in_test(self, study, tmp_path):
+        held_out = Item.objects.filter(study=study, strata__split="test").order_by("pk")[:3]
+        items = [item.pk for item in held_out]
+        version_of(study, study.scoring_runs.get(metric="near").scorer, record={"held_out": {"items": items}})
+        said = run(tmp_path / "out", "answers", "--scorers", "near,words")
+        assert "Left out of near: answers in test that it was trained on: 1" in said
+        counts = {row["split"]: row for row in read(tmp_path / "out" / "fusion_answers.csv")}
+        assert (counts["test"]["used"], counts["test"]["missing_near"]) == ("3", "1")
+        assert (counts["train"]["used"], counts["dev"]["used"]) == ("16", "4")
+
+    @pytest.mark.parametrize(
+        ("strata", "scorers", "words"),
+        [
+            ({}, "near", "1 of 24 rated answers are in no split by their item's stratum “split”"),
+            ({"split": "fold 2"}, "near", "(the first says 'fold 2')"),
+            ({"split": "test"}, "near,bleu", "'bleu' has not scored this study."),
+            ({"split": "test"}, "words:value", "words has no output 'value' in this study."),
+            ({"split": "test"}, "", "Name the study's scorers"),
+        ],
+    )
+    def test_what_is_missing_is_named(self, study, tmp_path, strata, scorers, words):
+        Item.objects.filter(external_id="item 5").update(strata=strata)
+        with pytest.raises(CommandError) as raised:
+            run(tmp_path / "out", "answers", "--scorers", scorers)
+        assert words in str(raised.value)
+        assert not (tmp_path / "out").exists()
