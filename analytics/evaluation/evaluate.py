@@ -58,6 +58,7 @@ from analytics.evaluation.tables import (
     templates_as_markdown,
     templates_plot,
 )
+from analytics.evaluation.unreadable import Unreadable, lowest_judgment, unreadable_places, with_lowest
 from analytics.reports.render.files import tables_and_figures
 from analytics.reports.render.html import render_standalone
 from analytics.statistics.arrays import FloatArray
@@ -85,8 +86,10 @@ def evaluate(
     folder: Path,
     resampling: Resampling,
     progress: ScoringProgress,
+    unreadable: Unreadable = "left-out",
 ) -> BenchmarkResult:
-    """Score what is missing and keep the result in the folder. `options` are checked already.
+    """Score what is missing and keep the result in the folder. `options` are checked already. `unreadable`: whether
+    answers without a judgment are left out of the figures or count as wrong, which scores nothing anew.
 
     Raises InvalidInput where the scorer cannot answer what this benchmark asks, Conflict where another process is at it
     with the same scorer in the same folder, and SetupError.
@@ -99,20 +102,27 @@ def evaluate(
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
     stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
     part = f"-first-{benchmark.limit}" if benchmark.limit else ""
+    part += "-unreadable-wrong" if unreadable == "wrong" else ""
     with ScoreFile(folder / "scores" / f"{stem}.jsonl") as scores:
         score_missing(metric, examples, scores, progress=progress)
         scored = {key: scores.scored[key] for key in examples}
+        faults = dict(Counter(one.fault for one in scored.values() if one.fault))
+        wrong = unreadable_places(keys, scored) if unreadable == "wrong" else frozenset[int]()
+        if wrong and entry.reads is Reads.SINGLE:
+            names = _output_names(scored.values()) or [DEFAULT_OUTPUT]
+            scored = with_lowest(scored, names, lowest=lowest_judgment(scorer, options))
         result = BenchmarkResult(
             benchmark=benchmark.name,
             scorer=scorer,
-            title=_title(entry, options),
+            title=_title(entry, options) + (", unreadable as wrong" if unreadable == "wrong" else ""),
+            unreadable=unreadable,
             model=model_name(options),
             digest=digest,
             identity=metric.identity,
             options=options,
             limit=benchmark.limit,
             n_examples=len(examples),
-            faults=dict(Counter(one.fault for one in scored.values() if one.fault)),
+            faults=faults,
             left_out=benchmark.left_out,
             outputs=_outputs(
                 benchmark,
@@ -120,6 +130,7 @@ def evaluate(
                 scored,
                 even=even if entry.reads is Reads.PAIR else None,
                 is_unclamped=not metric.identity.get("clamp_below"),
+                wrong=wrong,
                 resampling=resampling,
             ),
             examples=_examples_of(benchmark, keys, scored) if entry.reads is Reads.SINGLE else {},
@@ -209,10 +220,12 @@ def _outputs(
     *,
     even: float | None,
     is_unclamped: bool,
+    wrong: frozenset[int],
     resampling: Resampling,
 ) -> dict[str, OutputResult]:
-    """keys: of each unit or choice. even: where a scorer of pairs prefers neither; None for a scorer of single sounds
-    and texts. is_unclamped: whether its means are as they were foretold."""
+    """keys: of each unit or choice. wrong: the places of those that count as wrong. even: where a scorer of pairs
+    prefers neither; None for a scorer of single sounds and texts. is_unclamped: whether its means are as they were
+    foretold."""
     columns = columns_of(benchmark)
     plain = [column for column in columns if column.is_plain]
 
@@ -226,12 +239,14 @@ def _outputs(
         if even is None:
             spread = values_of(VARIANCE_OUTPUT) if name == MEAN_OUTPUT and VARIANCE_OUTPUT in names else None
             figures = benchmark_figures(
-                benchmark, plain, values_of(name), variances=spread, resampling=resampling
+                benchmark, plain, values_of(name), variances=spread, wrong=wrong, resampling=resampling
             )
             if spread is not None and is_unclamped:
                 figures |= clamped_figures(benchmark, columns, values_of(name), spread, resampling=resampling)
         else:
-            figures = pair_figures(benchmark, plain, values_of(name) - even, resampling=resampling)
+            figures = pair_figures(
+                benchmark, plain, values_of(name) - even, wrong=wrong, resampling=resampling
+            )
         if name == usual_output(names) and {JUDGE_OUTPUT, ENTAILMENT_OUTPUT} <= set(names):
             judge, entailment = values_of(JUDGE_OUTPUT), values_of(ENTAILMENT_OUTPUT)
             figures |= weight_figures(benchmark, columns, judge, entailment, resampling=resampling)

@@ -270,17 +270,19 @@ def benchmark_figures(
     scores: FloatArray,
     *,
     variances: FloatArray | None = None,
+    wrong: frozenset[int] = frozenset(),
     resampling: Resampling,
 ) -> dict[str, BenchmarkFigure]:
     """By the key of the column. scores: one per unit, NaN where there is none; higher is better. variances: foretold
-    ones of single ratings, one per unit; without them there is no figure of them."""
+    ones of single ratings, one per unit; without them there is no figure of them. wrong: units that no comparison with
+    others comes out right for, whatever their score."""
     with_tau = {column.part for column in columns if column.statistic == "ktau"}
     correlated = cache(
         lambda part: _correlation_figures(
             _rated(benchmark, part), scores, with_tau=part in with_tau, resampling=resampling
         )
     )
-    composed = cache(lambda part: _composition_figures(benchmark, part, scores, resampling))
+    composed = cache(lambda part: _composition_figures(benchmark, part, scores, wrong, resampling))
     figures: dict[str, BenchmarkFigure] = {}
     for column in columns:
         match column.statistic:
@@ -298,6 +300,8 @@ def benchmark_figures(
                     figures[column.key] = _variance_error(rated, variances, resampling)
             case "accuracy":
                 leads = np.array([scores[one.first] - scores[one.second] for one in benchmark.choices])
+                lost = [n for n, one in enumerate(benchmark.choices) if {one.first, one.second} & wrong]
+                leads = _against_people(benchmark, leads, lost)
                 figures[column.key] = _accuracy_figure(benchmark, column.part, leads, resampling)
     return figures
 
@@ -357,10 +361,25 @@ def dev_threshold(
 
 
 def pair_figures(
-    benchmark: Benchmark, columns: Sequence[BenchmarkColumn], leads: FloatArray, *, resampling: Resampling
+    benchmark: Benchmark,
+    columns: Sequence[BenchmarkColumn],
+    leads: FloatArray,
+    *,
+    wrong: Iterable[int] = (),
+    resampling: Resampling,
 ) -> dict[str, BenchmarkFigure]:
-    """The same for a scorer that was asked about pairs. leads: one per choice, above 0 where it prefers the first."""
+    """The same for a scorer that was asked about pairs. leads: one per choice, above 0 where it prefers the first.
+    wrong: choices that count as made wrongly."""
+    leads = _against_people(benchmark, leads, wrong)
     return {column.key: _accuracy_figure(benchmark, column.part, leads, resampling) for column in columns}
+
+
+def _against_people(benchmark: Benchmark, leads: FloatArray, places: Iterable[int]) -> FloatArray:
+    """The same leads, but at these places against what people chose."""
+    leads = leads.copy()
+    for place in places:
+        leads[place] = -benchmark.choices[place].human
+    return leads
 
 
 def _rated(benchmark: Benchmark, part: str) -> list[Rating]:
@@ -435,9 +454,12 @@ def _accuracy_figure(
 
 
 def _composition_figures(
-    benchmark: Benchmark, part: str, scores: FloatArray, resampling: Resampling
+    benchmark: Benchmark, part: str, scores: FloatArray, wrong: frozenset[int], resampling: Resampling
 ) -> dict[str, BenchmarkFigure]:
-    cubes = scores[np.array([one.units for one in benchmark.squares if one.part == part])]
+    units = np.array([one.units for one in benchmark.squares if one.part == part])
+    cubes = scores[units]
+    # Who cannot tell any two apart has not passed.
+    cubes[np.isin(units, list(wrong)).any(axis=(1, 2))] = 0.0
     estimates = composition_scores(cubes, resampling=resampling)
     missing = int(np.isnan(cubes).any(axis=(1, 2)).sum())
     each = {"text": estimates.text, "audio": estimates.audio, "group": estimates.group}
@@ -472,7 +494,7 @@ class BenchmarkResult:
     """`limit`: how many of each part were looked at, None for all. `faults` counts examples without a score, by code.
     `left_out`: sounds that were not in the folder. `examples`: the usual output of those that the paper shows, by their
     number there, from 1. `answers`: of a benchmark that names its answers, the usual output by their names, and the
-    foretold variance where there is one."""
+    foretold variance where there is one. `unreadable`: what answers without a judgment count as."""
 
     benchmark: str
     scorer: str
@@ -488,6 +510,7 @@ class BenchmarkResult:
     outputs: Mapping[str, OutputResult]
     examples: Mapping[str, float] = field(default_factory=dict)
     answers: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    unreadable: Literal["left-out", "wrong"] = "left-out"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -18,6 +18,7 @@ from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome
 # Transient faults, which may pass on a larger machine or once a share is mounted again; others would only fail again.
 _TRANSIENT = frozenset(
     {
+        "empty_response",
         "missing",
         "no_answer",
         "out_of_memory",

@@ -130,7 +130,8 @@ def _scorer(result: BenchmarkResult) -> str:
         # The words change with the task, but not whose they are.
         identity.pop("prompts", None)
         own_words = result.options.get("prompts")
-    return json.dumps([result.scorer, result.limit, identity, own_words], sort_keys=True)
+    unreadable = [result.unreadable] if result.unreadable == "wrong" else []
+    return json.dumps([result.scorer, result.limit, identity, own_words, *unreadable], sort_keys=True)
 
 
 def _tell_apart(rows: list[MetricRow]) -> None:
@@ -147,8 +148,8 @@ def _tell_apart(rows: list[MetricRow]) -> None:
 
 
 def settings_of(result: BenchmarkResult) -> str:
-    """What was set otherwise than usual, but for the model, for the question, which follows the benchmark, and for what
-    the title names already. A second model, such as AURA's CLAP, is a setting."""
+    """What was set otherwise than usual, but for the model, for the question, which follows the benchmark, for what the
+    title names already, and for how a server is used. A second model, such as AURA's CLAP, is a setting."""
     entry = registry.METRICS.get(result.scorer)
     if entry is None:
         return ""
@@ -157,6 +158,7 @@ def settings_of(result: BenchmarkResult) -> str:
         for option in entry.options
         if option.kind not in ("choice", "table")
         and option.name not in ("template", model_option(result.options))
+        and option not in registry.SERVED
         and result.options.get(option.name, option.default) != option.default
     }
     return ", ".join(f"{name} = {_setting(name, value)}" for name, value in chosen.items())
@@ -400,7 +402,12 @@ def _counts(result: BenchmarkResult) -> str:
         each = ", ".join(
             f"{code} {n:,} ({100 * n / result.n_examples:.1f} %)" for code, n in sorted(result.faults.items())
         )
-        parts.append(f"({each}), which do not count")
+        count = (
+            "of which unparsable ones count as wrong"
+            if result.unreadable == "wrong"
+            else "which do not count"
+        )
+        parts.append(f"({each}), {count}")
     if result.left_out:
         parts.append(f"; {len(result.left_out):,} sounds are not in the folder")
     return " ".join(parts).replace(" ;", ";")

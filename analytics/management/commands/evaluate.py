@@ -13,6 +13,7 @@ from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limit_be
 from analytics.evaluation.evaluate import evaluate, write_tables
 from analytics.evaluation.results import BenchmarkResult
 from analytics.evaluation.tables import asked_lines
+from analytics.evaluation.unreadable import UNPARSABLE
 from analytics.reports.render.durations import duration
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
@@ -46,6 +47,12 @@ class Command(BaseCommand):
         )
         add("--limit", type=int, metavar="N", help="only the first N of each part, to try things out")
         add("--skip-missing", action="store_true", help="leave out what lacks its sound, instead of refusing")
+        add(
+            "--unreadable",
+            choices=("left-out", "wrong"),
+            default="left-out",
+            help="answers of a judge that hold no judgment: left out of the figures, or counted as wrong",
+        )
         add("--seed", type=int, default=0, help="of the bootstrap (0)")
         add("--replicates", type=int, default=REPLICATES, help=f"of the bootstrap ({REPLICATES})")
 
@@ -89,6 +96,7 @@ class Command(BaseCommand):
             folder=options["output"],
             resampling=Resampling(seed=options["seed"], replicates=options["replicates"]),
             progress=_ProgressLines(self.stdout.write),
+            unreadable=options["unreadable"],
         )
         return benchmark, result
 
@@ -98,9 +106,9 @@ class Command(BaseCommand):
             self.stdout.write(line)
         self.stdout.write(f"{result.n_examples - failed:,} of {result.n_examples:,} examples have a score.")
         for code, n in sorted(result.faults.items()):
-            self.stdout.write(
-                f"  {code}: {n:,} ({100 * n / result.n_examples:.1f} %), left out of the figures"
-            )
+            counts = result.unreadable == "wrong" and code == UNPARSABLE
+            kept = "counted as wrong" if counts else "left out of the figures"
+            self.stdout.write(f"  {code}: {n:,} ({100 * n / result.n_examples:.1f} %), {kept}")
         if result.left_out:
             self.stdout.write(f"{len(result.left_out):,} sounds are not in the folder and were left out.")
 

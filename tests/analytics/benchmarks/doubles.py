@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scoring.metrics import registry
-from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
+from scoring.metrics.contract import BatchLimits, Example, ExampleError, Fault, Metric, Outcome, Reading
 from scoring.metrics.registry import MetricEntry, Option, Reads
 
 # Every example that a double has been asked for, in order, since the test began.
@@ -84,7 +84,12 @@ class AnswerDouble:
 
     def score(self, examples: Sequence[Example]) -> list[Outcome]:
         ASKED.extend(examples)
-        return [Outcome(example.key, self._readings(example)) for example in examples]
+        return [
+            Outcome(example.key, fault=Fault("unparsable", "It holds no rating."))
+            if example.texts[0] == "unparsable"
+            else Outcome(example.key, self._readings(example))
+            for example in examples
+        ]
 
     def _readings(self, example: Example) -> dict[str, Reading]:
         assert example.fields["reference"] == "yes"

@@ -194,3 +194,36 @@ def test_cider_is_over_the_references_of_the_questions_as_in_a_study(output, tmp
     expected = sorted(Score.objects.values_list("value", flat=True))
     assert sorted(line["values"]["score"] for line in lines) == pytest.approx(expected, abs=1e-9)
     assert scores.stem.removeprefix("cider-") == Scorer.objects.get().digest[:12]
+
+
+def test_unreadable_answers_count_as_wrong_where_that_is_wanted_and_nothing_is_scored_anew(folder, output):
+    table = folder / "AQEval" / "test.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    for row in rows[::7]:
+        row[6] = "unparsable"
+    with table.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    said = run(folder, output)
+    doubles.ASKED.clear()
+    said_wrong = run(folder, output, "--unreadable", "wrong")
+    assert not doubles.ASKED
+    assert "left out of the figures" in said
+    assert "counted as wrong" in said_wrong
+    with (output / "aqeval-types.csv").open(encoding="utf-8", newline="") as file:
+        by_method = {
+            row["method"]: row
+            for row in csv.DictReader(file)
+            if (row["part"], row["output"]) == ("AQEval/Overall", "score") and not row["published"]
+        }
+    scores = [(j + 0.1 * e + 0.1) / 1.2 for j, e in (doubles.answer_parts(row[6]) for row in rows)]
+    human = [float(row[7]) for row in rows]
+    kept = [row[6] != "unparsable" for row in rows]
+    left_out = stats.pearsonr(np.array(scores)[kept], np.array(human)[kept]).statistic
+    wrong = stats.pearsonr(np.where(kept, scores, 0.0), human).statistic
+    (name, other) = sorted(by_method, key=len)
+    assert other == f"{name}, unreadable as wrong"
+    assert float(by_method[name]["value"]) == pytest.approx(left_out)
+    assert float(by_method[other]["value"]) == pytest.approx(wrong)
+    assert (by_method[name]["n"], by_method[other]["n"]) == (str(sum(kept)), str(len(rows)))
+    assert "unparsable ones count as wrong" in (output / "aqeval-types.md").read_text(encoding="utf-8")
