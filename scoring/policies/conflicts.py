@@ -224,7 +224,7 @@ def _rating_query(
 ) -> RuleQuery | None:
     question, output = compared
     params = {**params, "output": output, "questions": list(question.ids), "question": question.spec.key}
-    if scorer.key in predictions.PROBABILITY_SCORERS:
+    if predictions.has_known_scale(scorer):
         least, most = scale_range(question.spec)
         return RuleQuery(
             _RATED + _BY_SCALE + _RATING_CONFLICTS, {**params, "least": least, "most": most, "how": "scale"}

@@ -19,9 +19,8 @@ from scoring.metrics.registry import Reads
 from scoring.models import Scorer, ScoringRun
 from scoring.training.contract import heads_by_question
 
-# Scores from 0 to 1 whatever the settings, from the worst answer to the best. What others give depends on what they
-# were asked for.
-PROBABILITY_SCORERS = frozenset({"aqascore", "orca"})
+# Scores from 0 to 1, from the worst answer to the best. What others give depends on what they were asked for.
+_ON_KNOWN_SCALE = frozenset({"aqascore", "aura", "llm-judge", "llm-judge-audio", "orca"})
 # The difference between two candidates' scores is the log-odds that people prefer the first (Bradley & Terry, 1952);
 # each output is a head, and about the question that such a head learns from.
 LOG_ODDS_SCORERS = frozenset({"cmi-rm"})
@@ -46,6 +45,13 @@ def rates(protocol: Protocol, spec: QuestionSpec) -> bool:
 def reads_pairs(key: str) -> bool:
     entry = registry.METRICS.get(key)
     return entry is not None and entry.reads is Reads.PAIR
+
+
+def has_known_scale(scorer: Scorer) -> bool:
+    """Whether its scores go from 0 to 1, from the worst answer to the best."""
+    # AURA's without normalisation go from -w to 1 + w.
+    combination = scorer.config.get("combination", {})
+    return scorer.key in _ON_KNOWN_SCALE and combination.get("normalisation") != "none"
 
 
 def preference_threshold(scorer: Scorer) -> float:
@@ -96,7 +102,7 @@ class Predictor:
         key = self.scorer.key
         if spec.kind == "preference":
             return reads_pairs(key) or (key in LOG_ODDS_SCORERS and spec.key in self._heads)
-        return key in PROBABILITY_SCORERS and self.only in ("", spec.key)
+        return has_known_scale(self.scorer) and self.only in ("", spec.key)
 
     @property
     def _heads(self) -> dict[str, str]:

@@ -24,8 +24,8 @@ from scoring.models import Score, Scorer
 from scoring.policies.predictions import (
     EVEN_PROBABILITY,
     LOG_ODDS_SCORERS,
-    PROBABILITY_SCORERS,
     compares,
+    has_known_scale,
     outputs_by_question,
     preference_threshold,
     rates,
@@ -212,7 +212,7 @@ def _evidence_from_pairs(scorer: Scorer, compared: Sequence[_QuestionOutput]) ->
 def _evidence_from_ratings(
     scorer: Scorer, compared: Sequence[_QuestionOutput], *, foretells_variance: bool
 ) -> _Evidence:
-    placed = _ON_SCALE if scorer.key in PROBABILITY_SCORERS else _BY_RANK
+    placed = _ON_SCALE if has_known_scale(scorer) else _BY_RANK
     ctes = (_UNCERTAINTY_BY_VARIANCE if foretells_variance else _NO_UNCERTAINTY) + (
         _QUESTIONS + _RATED.format(placed=placed) if compared else _NO_DISAGREEMENT
     )

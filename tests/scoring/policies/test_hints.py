@@ -66,6 +66,21 @@ def test_a_scorer_of_pairs_speaks_by_its_own_middle(middle, value, swapped, chan
     assert hint_of(task)["answers"] == {key: pytest.approx(chance) for key in ("alignment", "musicality")}
 
 
+@pytest.mark.parametrize(("normalisation", "offered"), [("range", True), ("none", False)])
+def test_aura_speaks_by_its_score_where_it_goes_from_0_to_1(normalisation, offered):
+    study = factories.StudyFactory()
+    scorer = scored_by(study, "aura", combination={"normalisation": normalisation})
+    task = factories.rating_task(study, "one")
+    score(scorer, task, entailment=(-1.0,), judge=(1.0,), score=(0.75,), similarity=(0.1,))
+    if not offered:
+        with pytest.raises(InvalidInput):
+            hints.set_rule(study, actor=None, scorer="aura", withheld=0.1)
+        return
+    hints.set_rule(study, actor=None, scorer="aura", withheld=0.1)
+    hints.sweep()
+    assert hint_of(task)["answers"] == {"correctness": pytest.approx(4.0)}
+
+
 def test_a_probability_is_a_rating_on_the_scale_of_the_question():
     study = factories.StudyFactory()
     scorer = scored_by(study, "orca")

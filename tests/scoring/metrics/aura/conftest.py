@@ -16,7 +16,7 @@ from scoring.metrics.aura import scorer
 from scoring.metrics.contract import ExampleError, Metric, Sound
 from scoring.metrics.registry import Runtime, open_metric
 
-Says = Callable[[str], str | GeneratedText | Exception]
+Writes = Callable[[str], str | GeneratedText | Exception]
 
 
 def rating(mark: int) -> str:
@@ -24,13 +24,13 @@ def rating(mark: int) -> str:
 
 
 class Reader:
-    """A language model: `judges` answers the judge's prompt, `states` that of the hypothesis. `asked`: what came."""
+    """A language model: `judges` answers the judge's prompt, `states` that of the hypothesis. `requests`: what came."""
 
     identity = {"backbone": "double"}
 
-    def __init__(self, judges: Says, states: Says) -> None:
+    def __init__(self, judges: Writes, states: Writes) -> None:
         self.judges, self.states = judges, states
-        self.asked: list[tuple[str, str, Decoding]] = []
+        self.requests: list[tuple[str, str, Decoding]] = []
 
     def generate(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int, decoding: Decoding = GREEDY
@@ -38,14 +38,14 @@ class Reader:
         return [self._one(hearing.questions[0], system, decoding) for hearing in hearings]
 
     def _one(self, question: str, system: str, decoding: Decoding) -> Sequence[GeneratedText] | Exception:
-        self.asked.append((system, question, decoding))
-        said = (self.judges if "{reference}" not in system and "Reference" in question else self.states)(
+        self.requests.append((system, question, decoding))
+        written = (self.judges if "{reference}" not in system and "Reference" in question else self.states)(
             question
         )
-        if isinstance(said, Exception):
-            return said
+        if isinstance(written, Exception):
+            return written
         return [
-            said if isinstance(said, GeneratedText) else GeneratedText(said, prompt_tokens=7)
+            written if isinstance(written, GeneratedText) else GeneratedText(written, prompt_tokens=7)
         ] * decoding.samples
 
 

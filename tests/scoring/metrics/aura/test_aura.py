@@ -93,7 +93,7 @@ def test_each_row_keeps_its_own_parts_whatever_the_batch(opened, space):
 def test_the_judge_sees_so_many_examples_of_each_rating(opened, shots, rationale):
     metric, reader = opened(rating(3), shots=shots, rationale=rationale)
     metric.score([example()])
-    system, question, _ = reader.asked[0]
+    system, question, _ = reader.requests[0]
     for mark in RATINGS:
         assert system.count(f'"score": {mark}}}') == shots + (mark == "2"), "the examples, and how to reply"
     assert ('"reason"' in system) == rationale
@@ -105,7 +105,7 @@ def test_the_judge_sees_so_many_examples_of_each_rating(opened, shots, rationale
 def test_the_hypothesis_is_made_of_question_and_answer_alone(opened):
     metric, reader = opened(rating(3), samples=3, temperature=1.0)
     metric.score([example(candidate="it is {reference}", question="", prompt="Name the animal.")])
-    (_, _, judging), (_, question, stating) = reader.asked
+    (_, _, judging), (_, question, stating) = reader.requests
     assert "Name the animal." in question
     assert "it is {reference}" in question
     assert "A dog" not in question
@@ -171,14 +171,14 @@ def test_a_hypothesis_that_clap_cannot_read_is_a_fault_or_neutral(opened, space)
 def test_a_row_that_lacks_a_part_costs_no_request(opened, row, fault):
     metric, reader = opened(rating(3))
     assert code(metric.score([row])[0]) == fault
-    assert not reader.asked
+    assert not reader.requests
 
 
 def test_a_recording_that_cannot_be_read_costs_no_request_unless_it_counts_as_neutral(opened, space):
     space.unreadable[SOUND.sha256] = ExampleError("missing", "a.wav is not there.")
     metric, reader = opened(rating(3))
     assert code(metric.score([example()])[0]) == "missing"
-    assert not reader.asked
+    assert not reader.requests
     (neutral,) = opened(rating(1), ungrounded="neutral")[0].score([example()])
     assert values(neutral) == {"score": pytest.approx(0.1 / 1.2), "judge": 0.0, "entailment": 0.0}
 
@@ -195,7 +195,7 @@ def test_a_prompt_that_does_not_fit_stays_with_its_row(opened):
 def test_another_weight_threshold_or_scale_asks_the_model_nothing_again(opened):
     metric, reader = opened(rating(2), cache=10**7, weight=0.1)
     (first,) = metric.score([example()])
-    assert len(reader.asked) == 2
+    assert len(reader.requests) == 2
     for change in (
         {"weight": 0.3},
         {"entails_above": 0.3},
@@ -204,7 +204,7 @@ def test_another_weight_threshold_or_scale_asks_the_model_nothing_again(opened):
     ):
         metric, reader = opened(rating(1), "never written", cache=10**7, **change)
         (again,) = metric.score([example(9)])
-        assert not reader.asked, change
+        assert not reader.requests, change
         assert again.readings["judge"] == first.readings["judge"]
         assert again.readings["entailment"].provenance == first.readings["entailment"].provenance
 
@@ -213,7 +213,7 @@ def test_other_shots_ask_the_judge_again_and_keep_the_hypotheses(opened):
     opened(rating(2), cache=10**7)[0].score([example()])
     metric, reader = opened(rating(1), "never written", cache=10**7, shots=1)
     (outcome,) = metric.score([example()])
-    assert len(reader.asked) == 1
+    assert len(reader.requests) == 1
     assert values(outcome)["judge"] == 0.0
     assert outcome.readings["entailment"].provenance["hypothesis"] == "A dog barks."
 
@@ -225,14 +225,14 @@ def test_nothing_is_remembered_of_another_answer(opened, change):
     opened(rating(2), cache=10**7)[0].score([example()])
     metric, reader = opened(rating(1), cache=10**7)
     metric.score([example(**change)])
-    assert reader.asked
+    assert reader.requests
 
 
 def test_faults_are_not_remembered(opened):
     opened("no rating", "", cache=10**7)[0].score([example()])
     metric, reader = opened(rating(3), cache=10**7)
     assert values(metric.score([example()])[0])["judge"] == 1.0
-    assert len(reader.asked) == 2
+    assert len(reader.requests) == 2
 
 
 def test_every_setting_that_changes_a_score_is_in_the_identity(opened):
