@@ -191,9 +191,8 @@ def figure_text(spec: FigureSpec, value: float) -> str:
     """A figure of a rater as pages write it: 80 %, 0.42, 12."""
     if spec.share:
         return f"{100 * value:.0f} %"
-    if spec.most > 100:
-        return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
-    return f"{value:.2f}".replace("-", "−")
+    places = 2 if spec.most <= 100 else 0 if value >= 10 or value == int(value) else 1
+    return f"{value:,.{places}f}".replace("-", "−")
 
 
 def _kind(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:

@@ -32,19 +32,14 @@ from labeling_ui.panels.participant_views import PAGES_OF_PARTICIPANT, page_of_e
 from labeling_ui.rate.page_data import listening_requirements, own_answers, progress_of
 from labeling_ui.raters.notices import shown_notices
 
-# In the session: the protocol version, by study, whose guidelines this rater said they had read.
-GUIDELINES_READ = "guidelines_read"
-
 
 @login_required
 def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a study asks and how to answer it. Going on to the work counts as having read it; in a study that asks this
-    before the rating it is stored for which version."""
+    """What a study asks and how to answer it. Going on to the work counts as having read this version anywhere."""
     study_access = access.study_of(request.user, slug)
     protocol = load_protocol(study_access.study.protocol_version_id)
     if request.method == "POST":
-        request.session[GUIDELINES_READ] = {**request.session.get(GUIDELINES_READ, {}), slug: protocol.number}
-        if study_access.rates and OnboardingRules.of(study_access.study.rules).guidelines:
+        if study_access.rates:
             path.read_guidelines(access.rater_of(request.user, slug))
         return redirect("work", slug)
     context = {
@@ -67,11 +62,10 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
     study = rater.study
     if request.user.session_only and (page := page_of_ended_batch(rater)):
         return redirect(page)
-    protocol = load_protocol(study.protocol_version_id)
     step = None if path.is_cleared(rater) else path.look_again(rater)
     if step is not None and step.code != path.IN_TRAINING:
         return redirect("start", slug)
-    if not _has_read_guidelines(request, rater, number=protocol.number):
+    if not _has_read_guidelines(rater):
         return redirect("guidelines", slug)
     if is_due(listening_checks.check_standings(rater.pk, study)):
         return redirect("checks", slug)
@@ -94,12 +88,12 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/rate/work.html", context)
 
 
-def _has_read_guidelines(request: HttpRequest, rater: Rater, *, number: int) -> bool:
-    """Said so in this session, or has already judged by this version."""
-    if request.session.get(GUIDELINES_READ, {}).get(rater.study.slug) == number:
+def _has_read_guidelines(rater: Rater) -> bool:
+    """Went on from this version's guidelines to the work; or has judged by it, where a study does not ask for more."""
+    if path.has_read_guidelines(rater):
         return True
     if OnboardingRules.of(rater.study.rules).guidelines:
-        return path.has_read_guidelines(rater)
+        return False
     judged = Judgment.objects.filter(rater=rater, protocol_version_id=rater.study.protocol_version_id)
     return judged.exists()
 

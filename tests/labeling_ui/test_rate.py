@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotation.models.people import Role
@@ -51,6 +52,12 @@ def test_a_rater_reads_the_guidelines_once_before_the_work(client, study, urls):
 def test_a_new_version_of_the_protocol_is_read_again(at_work, study, urls):
     protocols.add_protocol_version(study, preset="orca", actor=None)
     assert at_work.get(urls["work"]).url == urls["guidelines"]
+
+
+def test_guidelines_read_on_one_device_are_not_shown_again_on_another(at_work, study, urls):
+    other = Client()
+    other.force_login(study.raters.get().user)
+    assert other.get(urls["work"]).status_code == 200
 
 
 def test_who_has_judged_by_these_guidelines_knows_them_in_any_browser(client, study, urls):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from analytics.raters.rules import FIGURES
 from annotation.models import CheckOutcome, Rater, RaterAction, Task
 from annotation.models.people import Role
 from annotation.raters import actions
+from labeling_ui.data.cells import figure_text
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, member, rating_task
 
@@ -119,6 +121,27 @@ def test_presets_blank_rules_and_removal_store_nothing(researcher, study):
     assert page.context["form"].rules == []
     study.refresh_from_db()
     assert "quality" not in study.rules
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("content", -7.04, "−7.0"),
+        ("content", 13.2, "13"),
+        ("agreement", -0.6, "−0.60"),
+        ("hasty", 0.256, "26 %"),
+    ],
+)
+def test_figures_are_written_with_a_minus_sign_in_every_unit(key, value, text):
+    assert figure_text(FIGURES[key], value) == text
+
+
+def test_a_simulation_offers_no_simulation_of_itself(researcher, study):
+    pages = [reverse(name, args=["s"]) for name in ("quality_rules", "people")]
+    assert all(reverse("simulate", args=["s"]) in researcher.get(page).text for page in pages)
+    study.rules["simulation"] = {"of": "another"}
+    study.save()
+    assert not any(reverse("simulate", args=["s"]) in researcher.get(page).text for page in pages)
 
 
 def test_prolific_refuses_a_rule_that_its_policy_forbids(researcher, study):
