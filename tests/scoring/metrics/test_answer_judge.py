@@ -441,6 +441,41 @@ def test_a_server_judges_and_its_tokens_are_counted():
         score_batch(with_model(server.name, rating="expected"), [example()])
 
 
+@pytest.mark.parametrize(
+    ("said", "fault", "code", "words"),
+    [
+        ('{"score": 7}', "", "unparsable", "gives the rating 7, which is not 1, 2, 3, 4 or 5"),
+        ('{"score": 0}', "", "unparsable", "gives the rating 0"),
+        ("I would give it a four.", "", "unparsable", "is not one JSON object"),
+        ("我给四分。", "", "unparsable", "我给四分。"),
+        ('{"评分": 4}', "", "unparsable", 'has no “"score"'),
+        (" ", "", "unparsable", "is empty"),
+        (score(4), "cut", "unparsable", "was cut off before its end"),
+        (score(4), "cut-reasoning", "unparsable", "was cut off before its end"),
+        (score(4), "no-text", "empty_response", "holds no text"),
+        (score(4), "no-choices", "empty_response", "holds no answer"),
+    ],
+)
+def test_what_a_server_says_that_is_no_rating_is_named_and_costs_its_row_alone(said, fault, code, words):
+    with OpenAIDouble(say=said, next_faults=[fault]) as server:
+        metric = with_model(server.name)
+        (outcome,) = score_batch(metric, [example()])
+        server.say = score(4)
+        (next_one,) = score_batch(metric, [example()])
+    assert outcome.fault is not None
+    assert outcome.fault.code == code
+    assert words in outcome.fault.message
+    assert values(next_one) == {"value": 0.75}
+
+
+def test_a_row_without_a_reference_is_never_sent_to_a_server():
+    with OpenAIDouble(say=score(4)) as server:
+        (outcome,) = score_batch(with_model(server.name), [example(1, reference=" ")])
+    assert outcome.fault is not None
+    assert outcome.fault.code == "no_reference"
+    assert not server.requests
+
+
 def test_a_prompt_of_a_study_replaces_the_shipped_ones():
     mine = {
         "questions": {"ask": {"rubric": "{reference} {candidate} {question} {rationale} Score: <number>"}}
