@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ from annotation.errors import InvalidInput
 from scoring.metrics import registry
 from scoring.metrics.contract import Example, Sound, over_corpus
 from scoring.metrics.registry import MetricEntry, Reads
+from scoring.metrics.server_use import ServerUse, UsageMeter
 from scoring.runs.loaded_metric import scorer_digest
 from scoring.runs.model_loading import runtime
 
@@ -87,16 +89,19 @@ def evaluate(
     resampling: Resampling,
     progress: ScoringProgress,
     unreadable: Unreadable = "left-out",
+    meter: UsageMeter,
 ) -> BenchmarkResult:
     """Score what is missing and keep the result in the folder. `options` are checked already. `unreadable`: whether
-    answers without a judgment are left out of the figures or count as wrong, which scores nothing anew.
+    answers without a judgment are left out of the figures or count as wrong, which scores nothing anew. What servers
+    report goes to `meter`.
 
     Raises InvalidInput where the scorer cannot answer what this benchmark asks, Conflict where another process is at it
     with the same scorer in the same folder, and SetupError.
     """
     entry = registry.entry(scorer)
     check_suits(benchmark, entry)
-    metric = over_corpus(registry.open_metric(scorer, options, runtime()), lambda: _references_of(benchmark))
+    metered = replace(runtime(), server=ServerUse(meter=meter))
+    metric = over_corpus(registry.open_metric(scorer, options, metered), lambda: _references_of(benchmark))
     digest = scorer_digest(scorer, metric.identity)
     even = float(metric.identity.get("prefers_first_above", _EVEN))
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)

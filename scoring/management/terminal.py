@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 
 from annotation.errors import DomainError
+from scoring.metrics.server_use import Usage, UsageMeter, cost_of
 from scoring.models import ModelRun
 from scoring.runs.engine import R, RunEngine
 
@@ -148,6 +149,23 @@ def read_prompts(file: Path) -> dict[str, Any]:
 def error_lines(error: DomainError) -> str:
     lines = [error.message, *(f"{each.field}: {each.message} {each.remedy}" for each in error.problems)]
     return "\n".join(line.rstrip() for line in lines)
+
+
+class RunningUsage:
+    """What servers have read and written since this began, and what it costs at the prices of a scorer's options, in
+    words; nothing where no server was asked."""
+
+    def __init__(self, options: Mapping[str, Any], meter: UsageMeter | None = None) -> None:
+        self._prices = {name: options.get(name) for name in ("price_in", "price_out")}
+        self._usage, self.meter = Usage(), meter or UsageMeter()
+        self.meter.take()
+
+    def __call__(self) -> list[str]:
+        self._usage = self._usage.plus(self.meter.take())
+        if not self._usage.requests:
+            return []
+        tokens = self._usage.prompt_tokens, self._usage.completion_tokens
+        return describe_usage(*tokens, cost_of(*tokens, **self._prices))
 
 
 class RowProgress:

@@ -17,7 +17,7 @@ from analytics.evaluation.unreadable import UNPARSABLE
 from analytics.reports.render.durations import duration
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
-from scoring.management.terminal import parse_option_pairs, read_prompts
+from scoring.management.terminal import RunningUsage, parse_option_pairs, read_prompts
 from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
@@ -89,13 +89,15 @@ class Command(BaseCommand):
         )
         if options["limit"] is not None:
             benchmark = limit_benchmark(benchmark, options["limit"])
+        usage = RunningUsage(scorer_options)
         result = evaluate(
             benchmark,
             options["scorer"],
             scorer_options,
             folder=options["output"],
             resampling=Resampling(seed=options["seed"], replicates=options["replicates"]),
-            progress=_ProgressLines(self.stdout.write),
+            progress=_ProgressLines(self.stdout.write, usage),
+            meter=usage.meter,
             unreadable=options["unreadable"],
         )
         return benchmark, result
@@ -116,8 +118,8 @@ class Command(BaseCommand):
 class _ProgressLines:
     """Every few seconds a line: how far it is, how fast, and how long is left."""
 
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
+    def __init__(self, write: Callable[[str], None], usage: RunningUsage) -> None:
+        self._write, self._usage = write, usage
         self._started = self._written = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
@@ -129,7 +131,8 @@ class _ProgressLines:
             rate = done / max(now - self._started, 1e-6)
             self._written = now
             left = duration((total - done) / rate)
-            self._write(f"{done:,} of {total:,} · {rate:.1f} a second · {left} left")
+            words = [f"{done:,} of {total:,}", f"{rate:.1f} a second", f"{left} left", *self._usage()]
+            self._write(" · ".join(words))
 
 
 def _scorer_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from scoring.files.file_scoring import check_target, estimate_rows
 from scoring.files.source import SOURCE_FORMATS, read_rows
 from scoring.management.terminal import (
     RowProgress,
+    RunningUsage,
     add_scorer_options,
     describe_progress,
     describe_usage,
@@ -25,7 +25,6 @@ from scoring.management.terminal import (
 from scoring.metrics import estimates, registry
 from scoring.metrics.contract import SetupError
 from scoring.metrics.estimates import Estimate
-from scoring.metrics.server_use import Usage, cost_of
 from scoring.models import ScoringRun
 from scoring.runs import loaded_metric, scoring_runs
 from scoring.runs.claims import SCORING
@@ -55,22 +54,6 @@ def _describe_estimate(estimate: Estimate) -> str:
     if estimate.minutes is not None:
         words.append(f"{estimate.minutes:,.0f} minutes or more at this rate limit")
     return f"{'; '.join(words)} (from the prompts of {estimate.n_sampled} rows)."
-
-
-class _FileUsage:
-    """What servers have read and written since this began, and what it costs."""
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._prices = {name: options.get(name) for name in ("price_in", "price_out")}
-        self._usage = Usage()
-        loaded_metric.METER.take()
-
-    def __call__(self) -> list[str]:
-        self._usage = self._usage.plus(loaded_metric.METER.take())
-        if not self._usage.requests:
-            return []
-        tokens = self._usage.prompt_tokens, self._usage.completion_tokens
-        return describe_usage(*tokens, cost_of(*tokens, **self._prices))
 
 
 class Command(BaseCommand):
@@ -143,7 +126,7 @@ class Command(BaseCommand):
             if options["estimate"]:
                 return
             model = loaded_metric.load(metric, chosen)
-            usage = _FileUsage(chosen)
+            usage = RunningUsage(chosen, loaded_metric.METER)
             summary = score_file(
                 source,
                 target,

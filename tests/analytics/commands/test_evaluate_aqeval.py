@@ -19,6 +19,7 @@ from tests.analytics.benchmarks import doubles, miniature
 from tests.analytics.benchmarks.miniature import AQEVAL_COLUMNS, aqeval_rows
 from tests.analytics.reports.reading import typed
 from tests.factories import StudyFactory, panel_task
+from tests.scoring.openai_double import OpenAIDouble
 from tests.scoring.studies import run_over, worked
 
 
@@ -227,3 +228,12 @@ def test_unreadable_answers_count_as_wrong_where_that_is_wanted_and_nothing_is_s
     assert float(by_method[other]["value"]) == pytest.approx(wrong)
     assert (by_method[name]["n"], by_method[other]["n"]) == (str(sum(kept)), str(len(rows)))
     assert "unparsable ones count as wrong" in (output / "aqeval-types.md").read_text(encoding="utf-8")
+
+
+def test_a_served_judge_says_what_it_costs(folder, output):
+    with OpenAIDouble(say='{"score": 4}') as server:
+        asked = ("--backbone", server.name, "--option", "template=brief", "--option", "price_in=1000")
+        said = run(folder, output, *asked, "--limit", "2", scorer="llm-judge")
+    n = len(server.requests)
+    assert n > 0
+    assert f"{100 * n:,} tokens read, {2 * n} written · cost {100 * n / 1000:,.4f}" in said
