@@ -62,6 +62,7 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
     study = rater.study
     if request.user.session_only and (page := page_of_ended_batch(rater)):
         return redirect(page)
+    load_protocol(study.protocol_version_id)  # refuses, with the reason, where a study has none
     step = None if path.is_cleared(rater) else path.look_again(rater)
     if step is not None and step.code != path.IN_TRAINING:
         return redirect("start", slug)
