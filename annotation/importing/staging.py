@@ -343,7 +343,10 @@ ORDER BY o.ordinal
 
 def join_fragments(staged: StagedImport) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("ANALYZE annotation_stagedtask")
+        # Not of the texts, which take most of the time and by which nothing is looked up.
+        cursor.execute(
+            "ANALYZE annotation_stagedtask (job, ordinal, task_name, item_name, n_judgments, n_sounds)"
+        )
         cursor.execute("SET LOCAL work_mem = '128MB'")
         drop_with_problems(staged, _task_contradictions(staged))
         cursor.execute(_JOIN_SQL, {"job": staged.job})

@@ -49,7 +49,11 @@ def _is_lossless(value: Any, raw: bytes) -> bool:
     # Every key ends in a quote and a colon; where no more of these stand than keys were kept, none was there twice.
     if len(value) != raw.count(b":") and len(value) != len(KEY_END.findall(raw)):
         return False
-    return not any(isinstance(item, (float, list)) and _is_large(item) for item in value.values())
+    # Most hold texts alone.
+    return _MAY_BE_LARGE.isdisjoint(map(type, value.values())) or not any(map(_is_large, value.values()))
+
+
+_MAY_BE_LARGE = frozenset([float, list])
 
 
 def _is_large(value: Any) -> bool:
