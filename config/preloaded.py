@@ -6,6 +6,7 @@ Nothing here connects to the database or starts a thread before the fork: neithe
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from importlib import import_module
@@ -13,7 +14,7 @@ from importlib import import_module
 # What the processes would load one by one after the fork.
 _MODULES = (
     "billiard.popen_fork", "billiard.sharedctypes", "billiard.synchronize", "celery.app.amqp", "celery.app.control",
-    "celery.app.events", "celery.app.log", "celery.app.routes", "celery.beat", "celery.bin.celery",
+    "celery.app.events", "celery.app.log", "celery.app.routes", "celery.apps.worker", "celery.beat",
     "celery.concurrency.prefork", "celery.events.dispatcher", "celery.worker.autoscale", "celery.worker.components",
     "celery.worker.consumer", "celery.worker.loops", "celery.worker.strategy", "config.broker", "config.urls",
     "config.worker", "granian.server.mp",
@@ -63,11 +64,20 @@ def make_demo() -> None:
 
 
 def worker() -> None:
-    """The worker of the queue `cpu`, with a process for each core, and beat."""
+    """The worker of the queue `cpu`, with a process for each core, and beat. Not by Celery's commands: with their shell
+    they are a hundred and sixty modules."""
+    from celery.utils.nodenames import gethostname
+
     from config.celery import app
     from config.worker import BeatThread
 
     app.steps["worker"].add(BeatThread)
-    concurrency = min(os.cpu_count() or 1, 4)
-    options = ("-Q", "cpu", "-n", "cpu@%h", "--concurrency", str(concurrency), "--loglevel=INFO")
-    raise SystemExit(app.start(["-A", "config.celery", "worker", *options]))
+    worker = app.Worker(
+        hostname=f"cpu@{gethostname()}",
+        queues=["cpu"],
+        pool_cls="prefork",
+        concurrency=min(os.cpu_count() or 1, 4),
+        loglevel=logging.INFO,
+    )
+    worker.start()
+    raise SystemExit(worker.exitcode)
