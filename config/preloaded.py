@@ -11,13 +11,14 @@ import os
 import sys
 from importlib import import_module
 
-# What the processes would load one by one after the fork.
+# What the processes would load one by one after the fork: also a parser of C, by which billiard has a process of a pool
+# end with its parent.
 _MODULES = (
     "billiard.popen_fork", "billiard.sharedctypes", "billiard.synchronize", "celery.app.amqp", "celery.app.control",
     "celery.app.events", "celery.app.log", "celery.app.routes", "celery.apps.worker", "celery.beat",
     "celery.concurrency.prefork", "celery.events.dispatcher", "celery.worker.autoscale", "celery.worker.components",
-    "celery.worker.consumer", "celery.worker.loops", "celery.worker.strategy", "config.broker", "config.urls",
-    "config.worker", "granian.server.mp",
+    "celery.worker.consumer", "celery.worker.loops", "celery.worker.strategy", "cffi.cparser", "config.broker",
+    "config.urls", "config.worker", "granian.server.mp",
 )  # fmt: skip
 
 
