@@ -160,12 +160,13 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = scoring_access.run_of(request.user, run_id)
     templates = run.scorer.config.get("templates", {}) if run.scorer else {}
     scored = run.is_finished and run.n_done
+    first = ["value", "score", *templates]
     context = {
         "study": run.study,
         "run": run,
         "line": run_line(run),
         "faults": fault_lines(SCORING.count_faults(run)) if run.n_failed else [],
-        "histograms": histograms(scorers.score_distributions(run), first=list(templates)) if scored else [],
+        "histograms": histograms(scorers.score_distributions(run), first=first) if scored else [],
         "settings": run_options(run),
         "filter": list(flatten_options(run.filter)),
         "identity": list(flatten_options(run.scorer.config)) if run.scorer else [],

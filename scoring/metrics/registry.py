@@ -67,6 +67,14 @@ class MetricEntry:
     asks: str = ""
     hears: bool = True
     reads_text: bool = True
+    texts_alone: tuple[str, str] | None = None
+
+    def with_options(self, options: Mapping[str, Any]) -> MetricEntry:
+        """As these options make it: with the option and value of `texts_alone` it hears nothing, and reads the
+        candidate itself, though it be empty."""
+        if self.texts_alone is None or options.get(self.texts_alone[0]) != self.texts_alone[1]:
+            return self
+        return replace(self, hears=False, reads_text=False)
 
 
 # ── the metrics: pages and the API read this table without torch in their process ──
@@ -538,6 +546,7 @@ _SIMILARITY_BY_MODEL: tuple[MetricEntry, ...] = (
             *_fluency(0.97, 0.3),
             _LONG_SOUNDS,
         ),
+        texts_alone=("method", "text"),
     ),
 )
 

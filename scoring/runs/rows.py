@@ -43,7 +43,7 @@ def load_examples(run: ScoringRun, rows: Sequence[int]) -> LoadedExamples:
     query = ScoringRow.objects.filter(pk__in=rows).select_related(*clips)
     scoring_rows = list(query.defer(*(f"{clip}__peaks" for clip in clips)).order_by("pk"))
     scored = set() if run.again else _already_scored(run, scoring_rows)
-    loaded, entry = LoadedExamples(), registry.entry(run.metric)
+    loaded, entry = LoadedExamples(), registry.entry(run.metric).with_options(run.options)
     for row in scoring_rows:
         if (row.candidate_id, row.other_id) in scored:
             loaded.scored.append(row.pk)
@@ -210,7 +210,7 @@ def row_query(run: ScoringRun) -> tuple[str, dict[str, Any]]:
     part = run.filter
     condition, values = filter_condition(part)
     chosen = f"i.study_id = %(study)s AND i.state = 'active'{condition}"
-    entry = registry.entry(run.metric)
+    entry = registry.entry(run.metric).with_options(run.options)
     reads = entry.reads
     values |= {"study": run.study_id, "hears": entry.hears, "reads_text": entry.reads_text}
     systems = "s.name = ANY(%(systems)s) AND " if "systems" in part else ""

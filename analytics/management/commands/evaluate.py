@@ -85,7 +85,7 @@ class Command(BaseCommand):
             options["benchmark"],
             options["folder"],
             skip_missing=options["skip_missing"],
-            needs_sounds=registry.entry(options["scorer"]).hears,
+            needs_sounds=registry.entry(options["scorer"]).with_options(scorer_options).hears,
         )
         if options["limit"] is not None:
             benchmark = limit_benchmark(benchmark, options["limit"])

@@ -113,9 +113,9 @@ class Command(BaseCommand):
         metric = options["scorer"]
         target = options["output"] or source.with_name(f"{source.stem}.{metric}.csv")
         try:
-            entry = registry.entry(metric)
-            reads = entry.reads
             chosen = registry.validate_options(metric, parse_scorer_options(options))
+            entry = registry.entry(metric).with_options(chosen)
+            reads = entry.reads
             # What is wrong with the files is said before a model is loaded.
             rows = read_rows(source, reads=reads, hears=entry.hears)
             check_target(target)

@@ -59,6 +59,13 @@ def failed(client, run: ScoringRun, **query) -> str:
     return client.get(reverse("failed_rows", args=[run.pk]), query).text
 
 
+def test_the_score_itself_stands_before_what_is_known_of_it(signed_in, study):
+    columns = {"unreadable": [0.0, 0.5], "value": [0.2, 0.4], "variance": [0.1, 0.2]}
+    shown = page(signed_in, scored(study, columns))
+    places = [shown.index(f"<code>{name}</code>") for name in ("value", "unreadable", "variance")]
+    assert places == sorted(places)
+
+
 def test_a_run_that_waits_says_so_and_after_half_a_minute_how_to_start_a_worker(signed_in, study):
     run = make(study)
     assert "Waiting for a worker." in page(signed_in, run)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Study
+from scoring.metrics import registry
 from scoring.models import Score, Scorer, ScoringRun
 from scoring.runs import loaded_metric
 from tests.factories import StudyFactory, panel_task, rating_task
@@ -76,6 +78,23 @@ def test_cider_of_one_reference_says_what_it_needs(study: Study) -> None:
     rating_task(study, "one")
     with pytest.raises(CommandError, match="Score at least 2 items with a reference answer"):
         score(study.slug, "--scorer", "cider")
+
+
+def test_mace_of_texts_needs_no_clips_in_a_study_nor_in_a_file(
+    answers: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which rows there are to score follows from its entry; what scores them is a measure without a model."""
+    entry = replace(registry.entry("mace"), opens="scoring.metrics.text_similarity.measures:open_exact_match")
+    monkeypatch.setitem(registry.METRICS, "mace", entry)
+    options = ["--checkpoint", "none", "--option", "method=text"]
+    score(answers.slug, "--scorer", "mace", *options)
+    run = ScoringRun.objects.get()
+    assert (run.n_done, run.n_failed) == (3, 1)
+    assert run.rows.get(state=4).fault == "no_reference"
+    source = write_answers(tmp_path / "answers.csv")
+    assert "6 of 8 rows have a score" in score(str(source), "--scorer", "mace", *options)
+    with pytest.raises(CommandError, match="audio: is missing"):
+        score(str(source), "--scorer", "mace", *options[:2])
 
 
 # ── the same answers in a file ──
