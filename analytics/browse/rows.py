@@ -20,6 +20,7 @@ from analytics.judgments.readable import ReadableJudgment
 from annotation.listening.signed_clips import CLIP_FIELDS
 from annotation.models import Judgment, Study
 from annotation.rating.rules.counterbalancing import ALPHABET
+from scoring.metrics.contract import USUAL_OUTPUTS
 
 _NAMES: Mapping[str, Mapping[int, str]] = {
     "kind": {value: name for name, _label, value in KINDS},
@@ -221,7 +222,7 @@ def _scores(table: Table, column: Column, cells: Mapping[int, Sequence[Any]]) ->
     ids = [one[-1] for rows in candidates.values() for one in rows]
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     for candidate, key, output, value in fetch_rows(_SCORES, candidates=ids):
-        name = key if output in ("value", "default", "mean") else f"{key} {output}"
+        name = key if output in USUAL_OUTPUTS else f"{key} {output}"
         scores[candidate].setdefault(name, round(value, 4))
     return {
         pk: {

@@ -28,6 +28,7 @@ from annotation.importing.formats.orca import SPLITS
 from annotation.importing.records import RowProblem
 from annotation.models import Study
 from scoring.files.source import SHOWN_PROBLEMS, SOURCE_FORMATS, parsed_rows, refusal
+from scoring.metrics.contract import usual_output
 from scoring.models import Scorer
 from scoring.training.splits import SPLIT_STRATUM, Shares, assign_parts, normalized_text
 
@@ -277,7 +278,7 @@ def _add_scores(
 
 def read_study(study: Study, scorers: Sequence[str], *, question: str, seed: int) -> JudgedSource:
     """scorers: each a key, as `orca`, or key@digest, of the version that scored the study last; after a colon, which of
-    its outputs, where it is not `value` or the first. Raises InvalidInput, TrainingError."""
+    its outputs, where it is not the usual one. Raises InvalidInput, TrainingError."""
     judged = training_data(study, "orca", question=question).judged
     versions = {name: scorer_that_scored(study, name.partition(":")[0], field="scorers") for name in scorers}
     by_judge = {name: _scores(study, scorer, name) for name, scorer in versions.items()}
@@ -322,7 +323,7 @@ def _scores(study: Study, scorer: Scorer, name: str) -> dict[int, float]:
     """By candidate."""
     key, _colon, output = name.partition(":")
     stored = load_scores(study, scorer)
-    wanted = output or (VALUE if VALUE in stored.outputs else stored.outputs[0] if stored.outputs else VALUE)
+    wanted = output or (usual_output(stored.outputs) if stored.outputs else VALUE)
     if wanted not in stored.outputs:
         raise InvalidInput.of_field(
             "scorers",

@@ -20,7 +20,7 @@ from analytics.statistics.arrays import FloatArray
 from annotation.listening import clip_cache
 from annotation.models import Answer, Candidate, Clip, ItemVersion, Study
 from scoring.metrics import registry
-from scoring.metrics.contract import USUAL_OUTPUTS, Sound
+from scoring.metrics.contract import Sound, usual_output
 from scoring.metrics.registry import Reads
 from scoring.models import Scorer
 from scoring.training.contract import (
@@ -405,8 +405,7 @@ def _is_clip(shown: dict[int, Candidate], candidate: int) -> bool:
 
 def _output(scores: Scores) -> int:
     """The usual output of a scorer that has several."""
-    named = [scores.outputs.index(name) for name in USUAL_OUTPUTS if name in scores.outputs]
-    return named[0] if named else 0
+    return scores.outputs.index(usual_output(scores.outputs)) if scores.outputs else 0
 
 
 def _as_ratings(value: FloatArray, scorer: Scorer) -> FloatArray:

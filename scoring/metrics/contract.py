@@ -72,6 +72,12 @@ class BatchLimits:
 # The output that stands for a scorer with several, where none is of a question's own name: the first of these.
 USUAL_OUTPUTS = ("value", "default", "score", "mean")
 
+
+def usual_output(outputs: Sequence[str]) -> str:
+    """The one of a scorer's outputs that stands for it: the first where none is usual; there is at least one."""
+    return next((name for name in USUAL_OUTPUTS if name in outputs), outputs[0])
+
+
 # Parts of an identity for people to go by: the words of a prompt set that change a score stand there themselves.
 NAMES_ONLY = frozenset({"prompt_set"})
 

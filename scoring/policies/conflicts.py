@@ -26,7 +26,8 @@ from annotation.review.flag_queries import (
 )
 from annotation.review.flag_rules import FlagRule, ModelConflict
 from scoring import learned
-from scoring.models import Scorer
+from scoring.metrics.contract import USUAL_OUTPUTS
+from scoring.models import Score, Scorer
 from scoring.policies import predictions
 from scoring.training.contract import heads_by_question
 
@@ -183,9 +184,8 @@ def conflict_query(study: Study, rule: FlagRule) -> RuleQuery | None:
         middle = predictions.preference_threshold(scorer)
         params |= {"middle": middle, "reach": 0.5 if middle else 1.0, "how": "sides"}
         questions = _questions(study, rule["question"], pairs=True)[:1]
-        return _preference_query(
-            _VOTED + _BY_PAIR + _PREFERENCE_CONFLICTS, [(one, rule["output"]) for one in questions], params
-        )
+        compared = [(one, _output(rule, scorer)) for one in questions]
+        return _preference_query(_VOTED + _BY_PAIR + _PREFERENCE_CONFLICTS, compared, params)
     has_heads = scorer.key in predictions.LOG_ODDS_SCORERS
     if has_heads and (compared := _questions_by_head(study, rule, pairs=True)):
         return _preference_query(
@@ -196,8 +196,17 @@ def conflict_query(study: Study, rule: FlagRule) -> RuleQuery | None:
     else:
         # Unless the rule names a question: the one that a version of this study learned, or the first.
         named = rule["question"] or learned.learned_questions(study).get(scorer.pk, "")
-        rated = [(one, rule["output"]) for one in _questions(study, named, pairs=False)]
+        rated = [(one, _output(rule, scorer)) for one in _questions(study, named, pairs=False)]
     return _rating_query(study, scorer, rated[0], params) if rated else None
+
+
+def _output(rule: FlagRule, scorer: Scorer) -> str:
+    """The one that the rule names. One that names none has “value” in its place, which not every scorer has."""
+    output: str = rule["output"]
+    if output != _DEFAULT_OUTPUT:
+        return output
+    stored = Score.objects.filter(scorer=scorer)
+    return next((name for name in USUAL_OUTPUTS if stored.filter(output=name).exists()), output)
 
 
 def _preference_query(

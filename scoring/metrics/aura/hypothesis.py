@@ -84,17 +84,18 @@ class HypothesisWriter:
         hypotheses: dict[int, GeneratedText | Exception] = {
             key: GeneratedText(**one) for key, one in known.items() if one is not None
         }
-        new = [key for key, one in known.items() if one is None]
-        for key, answers in zip(new, self._request([texts[key] for key in new]), strict=True):
-            hypotheses[key] = one = _hypothesis(answers)
+        # The same answer to the same question may be about many sounds.
+        new = list(dict.fromkeys(texts[key] for key, one in known.items() if one is None))
+        written = dict(zip(new, map(_hypothesis, self._request(new)), strict=True))
+        for both, one in written.items():
             if isinstance(one, GeneratedText):
                 stored = {
                     "text": one.text,
                     "prompt_tokens": one.prompt_tokens,
                     "completion_tokens": one.completion_tokens,
                 }
-                self._memory.put(stored, *texts[key])
-        return hypotheses
+                self._memory.put(stored, *both)
+        return hypotheses | {key: written[both] for key, both in texts.items() if key not in hypotheses}
 
     def _request(self, texts: Sequence[tuple[str, str]]) -> Sequence[Sequence[GeneratedText] | Exception]:
         if not texts:

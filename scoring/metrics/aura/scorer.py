@@ -8,7 +8,7 @@ stays in the feature cache: another weight or threshold, another CLAP and an int
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -152,13 +152,16 @@ class Aura:
         texts = {one.key: _texts_of(one) for one in examples}
         known = {key: self._judgments.get(*each) for key, each in texts.items()}
         judged = {key: Outcome(key, _from_json(one)) for key, one in known.items() if one is not None}
-        new = [one for one in examples if one.key not in judged]
-        for outcome in self._judge.score(new) if new else ():
-            judged[outcome.key] = outcome
+        # One of each, where the same answer stands in several rows.
+        new = {texts[one.key]: one for one in examples if one.key not in judged}
+        rated = {texts[one.key]: one for one in (self._judge.score([*new.values()]) if new else ())}
+        for three, outcome in rated.items():
             if outcome.fault is None:
                 stored = {name: asdict(reading) for name, reading in outcome.readings.items()}
-                self._judgments.put(stored, *texts[outcome.key])
-        return judged
+                self._judgments.put(stored, *three)
+        return judged | {
+            key: replace(rated[three], key=key) for key, three in texts.items() if key not in judged
+        }
 
     def _grounding(
         self,

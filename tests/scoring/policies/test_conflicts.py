@@ -48,6 +48,14 @@ def pairs():
 
 
 class TestRatings:
+    @pytest.mark.parametrize(("key", "output"), [("aqascore", "default"), ("aura", "score")])
+    def test_a_rule_that_names_no_output_takes_the_usual_one(self, study, key, output):
+        scorer = scored_by(study, key)
+        rate(study, scorer, "far", (5, 5), 0.4, output=output)
+        rate(study, scorer, "other-output", (5, 5), 0.0, output="entailment")
+        flagging.apply_rules(flag_conflicts(study, key), actor=None)
+        assert set(unresolved(study)) == {"far"}
+
     def test_a_probability_is_compared_on_one_scale(self, study):
         scorer = scored_by(study, "aqascore")
         for name, given, value in (

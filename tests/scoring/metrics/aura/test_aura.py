@@ -86,6 +86,15 @@ def test_each_row_keeps_its_own_parts_whatever_the_batch(opened, space):
     assert code(outcomes[4]) == "no_reference"
 
 
+def test_one_answer_about_several_sounds_is_sent_once(opened):
+    metric, reader = opened(rating(2))
+    outcomes = metric.score(
+        [example(1), example(2, sound=Sound("b" * 64, Path("b.wav"), 3.0)), example(3, "a cat")]
+    )
+    assert [(one.key, values(one)["judge"]) for one in outcomes] == [(1, 0.5), (2, 0.5), (3, 0.5)]
+    assert len(reader.requests) == 4
+
+
 # ── what is asked ──
 
 
