@@ -164,8 +164,8 @@ class RunningUsage:
         self._usage = self._usage.plus(self.meter.take())
         if not self._usage.requests:
             return []
-        tokens = self._usage.prompt_tokens, self._usage.completion_tokens
-        return describe_usage(*tokens, cost_of(*tokens, **self._prices))
+        read, written = self._usage.prompt_tokens, self._usage.completion_tokens
+        return describe_usage(read, written, cost_of(read, written, **self._prices))
 
 
 class RowProgress:
