@@ -22,7 +22,8 @@ from annotation.protocols import preset
 
 PUBLISHED = (
     "ORCA's ratings are published as BUTSpeechFIT/ORCA on GitHub (data/seed_108 of its first version: train.json, "
-    "dev.json and test.json); modality and category come from the question lists of MMAU and MMAR beside them."
+    "dev.json and test.json); modality and category come from the question lists of MMAU and MMAR beside them, "
+    "sounds from theirs, named by the item."
 )
 
 SYSTEMS = {

@@ -266,8 +266,8 @@ def _systems(answers: _Answers, judges: Sequence[_Judge]) -> Iterator[Block]:
             for name, one in _split_figures(answers, judges, parts):
                 rows.append([system, name, n, *(getattr(one, key).value for key in _FIGURES[:3])])
     note = (
-        "As figure 3: two systems are held out at a time. The fusion is fitted on answers of the other systems. For a "
-        "trained judge train with --split systems --repeats 5: its record has the same figures."
+        "As figure 3: two systems are held out at a time. The fusion is fitted on answers of the other systems. A "
+        "trained judge has to be trained anew for each of these splits: train --split systems --repeats 5 in a study."
     )
     yield Table("held_out_systems", "On held-out systems", columns, rows, [note])
 

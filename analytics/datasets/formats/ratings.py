@@ -6,6 +6,8 @@ import re
 import statistics
 from collections.abc import Iterator
 
+import numpy as np
+
 from analytics.datasets.formats.contract import (
     BuildContext,
     Column,
@@ -17,6 +19,7 @@ from analytics.datasets.formats.contract import (
     shared_cells,
     shared_columns,
 )
+from analytics.statistics.ratings.correctness import aggregated_correctness
 
 
 def _rated_outputs(
@@ -83,9 +86,8 @@ def mos_rows(judged: JudgedTask, questions: tuple[Question, ...], context: Build
         }
 
 
-# AQEval's columns: "correct" and "incorrect" aggregated into 1, 0.5 and 0. Of five votes 4 or 5 "correct" make 1, 2 or
-# 3 make 0.5, fewer make 0 (AURA Score, a metric for holistic audio question answering evaluation, section 2 and figure
-# 4). Of another number of votes the same shares decide: four fifths and more, two fifths and more.
+# AQEval's columns: "correct" and "incorrect" aggregated into 1, 0.5 and 0 (AURA Score, a metric for holistic audio
+# question answering evaluation, section 2 and figure 4).
 
 AQEVAL_COLUMNS = (
     Column("source", "string", "where the item comes from, where the study says so"),
@@ -116,17 +118,10 @@ def aqeval_rows(judged: JudgedTask, questions: tuple[Question, ...], context: Bu
             "reference": content.reference,
             "model": output.system,
             "response": output.shown,
-            "final_annotation": aggregated_correctness(n_correct, len(votes)),
+            "final_annotation": float(aggregated_correctness(np.array(n_correct), np.array(len(votes)))),
             "n_correct": n_correct,
             "n_votes": len(votes),
         }
-
-
-def aggregated_correctness(n_correct: int, n_votes: int) -> float:
-    """In whole numbers: 3 of 5 and 6 of 10 are the same share on every machine."""
-    if 5 * n_correct >= 4 * n_votes:
-        return 1.0
-    return 0.5 if 5 * n_correct >= 2 * n_votes else 0.0
 
 
 def aqeval_refusal(question: Question) -> str:

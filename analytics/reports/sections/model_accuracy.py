@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -41,6 +42,8 @@ from analytics.statistics.judges.accuracy import (
 from analytics.statistics.judges.answer_length import ANSWER_TYPES, answer_types
 from analytics.statistics.judges.human_ceiling import Ceiling, preference_ceiling, rating_ceiling
 from analytics.statistics.judges.logistic_regression import PreferenceRegression, preference_regression
+from analytics.statistics.ratings.correctness import aggregated_correctness
+from annotation.models import Question
 from scoring.models import Scorer
 
 # Parts beyond this would make a table that nobody reads.
@@ -52,6 +55,7 @@ def rating_tables(
 ) -> Iterator[Block]:
     """`early`: with the first ratings only, as `ScoredQuestion.first_votes` has them."""
     yield _over_items(question, rated)
+    yield from _over_annotations(question, rated)
     if len(np.unique(rated.system)) > 1:
         yield _over_systems(question, rated)
     groups = [*by_strata(question.votes, rated.unit), *_types(rated, texts), *_systems(question, rated)]
@@ -62,6 +66,31 @@ def rating_tables(
 
 
 def _over_items(question: ScoredQuestion, rated: RatedCandidates) -> Table:
+    caption = _("Scores and mean ratings, over items: %(question)s")
+    target = _(
+        "An item is one candidate; its human value is the mean of its ratings, however many there are."
+    )
+    return _items_table(question, rated, "items", caption, target)
+
+
+def _over_annotations(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Table]:
+    """Of votes that answers are correct; nothing where the mean of the votes is that already."""
+    if question.question.kind != Question.Kind.CORRECTNESS or set(question.question.points) != {0.0, 1.0}:
+        return
+    values = aggregated_correctness(np.rint(rated.mean * rated.n).astype(np.int64), rated.n)
+    if not np.array_equal(values, rated.mean):
+        caption = _("Scores and annotations of 1, 0.5 and 0, over items: %(question)s")
+        target = _(
+            "The human value is 1 where four fifths of an item’s votes or more say that it is correct, 0.5 where two "
+            "fifths or more do, else 0 (AURA Score, section 2)."
+        )
+        yield _items_table(question, replace(rated, mean=values), "annotations", caption, target)
+
+
+def _items_table(
+    question: ScoredQuestion, rated: RatedCandidates, key: str, caption: str, target: str
+) -> Table:
+    """target: what an item's human value is, which `rated.mean` has."""
     rows: list[list[Cell]] = []
     humans = question.ratings_from_0_to_1(rated.mean)
     for one in question.outputs:
@@ -74,14 +103,14 @@ def _over_items(question: ScoredQuestion, rated: RatedCandidates) -> Table:
             row[-2:] = [measured_score(error.error), error.constant]
         rows.append(row)
     return question.table(
-        "items", _("Scores and mean ratings, over items: %(question)s"),
+        key, caption,
         rows,
         count_column("n", _("Items")), count_column("missing", _("No score")),
         *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE")),
         number_column("constant", _("MAE of the median")),
         notes=[
             drawn_by_prompt(question.resampling),
-            _("An item is one candidate; its human value is the mean of its ratings, however many there are."),
+            target,
             _(
                 "MAE: mean absolute error with ratings brought to 0 to 1; for scores that all lie from 0 to 1, or all "
                 "on the question’s scale. Others are on a scale of their own, and have none. Beside it, what always "

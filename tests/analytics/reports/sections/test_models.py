@@ -80,6 +80,25 @@ def test_items_are_compared_by_their_mean_ratings(rated):
     assert flat["mae"].value == pytest.approx(np.abs(human - 0.5).mean())
 
 
+def test_votes_of_correct_are_compared_as_one_half_and_nothing_too():
+    study = factories.StudyFactory(preset="aqeval", overlap=30)
+    judge, scores, correct = scorer(), (0.3, 0.5, 0.4, 0.9, 0.8, 0.1), (1, 2, 3, 4, 5, 0)
+    for number in range(3):
+        task = factories.panel_task(study, f"item {number}", ["a bell", "a dog"])
+        for slot in (0, 1):
+            score(judge, task, slot=slot, value=scores[2 * number + slot])
+            for place in range(5):
+                vote(task, float(place < correct[2 * number + slot]), question="correct", slot=slot)
+    found = tables(models_section(material(study)))
+    items = row(found["models_correct_items"], "judge@jjjjjjjj")
+    annotated = row(found["models_correct_annotations"], "judge@jjjjjjjj")
+    values = [0, 0.5, 0.5, 1, 1, 0]
+    assert items["pearson"].value == pytest.approx(stats.pearsonr(scores, correct).statistic)
+    assert annotated["pearson"].value == pytest.approx(stats.pearsonr(scores, values).statistic)
+    assert annotated["spearman"].value == pytest.approx(stats.spearmanr(scores, values).statistic)
+    assert annotated["mae"].value == pytest.approx(np.abs(np.array(scores) - values).mean())
+
+
 def test_systems_and_parts_of_the_items_are_compared_by_themselves(rated):
     found = tables(models_section(material(rated)))
     systems = row(found["models_correctness_systems"], "judge@jjjjjjjj")
@@ -104,6 +123,7 @@ def test_one_person_variances_and_what_is_missed_rest_on_the_items_that_a_scorer
     own = [np.var(np.array(RATINGS[name]) / 4, ddof=1) for name in "bc"]
     mae = pytest.approx(np.mean([abs(0.1 - one) for one in own]))
     assert (variance["n"], variance["mae"].value) == (2, mae)
+    assert "models_correctness_annotations" not in found  # of ratings there are no shares of “correct”
     missed = found["models_correctness_missed"]
     assert "judge@jjjjjjjj" in missed.caption
     # Fifth of six by score, third by what people say.
