@@ -52,7 +52,7 @@ def _describe_estimate(estimate: Estimate) -> str:
             f"cost {estimate.cost:,.4f} for what is read, {estimate.most_cost:,.4f} with the longest answers"
         )
     if estimate.minutes is not None:
-        words.append(f"{estimate.minutes:,.0f} minutes or more at this rate limit")
+        words.append(f"{max(estimate.minutes, 0.1):,.1f} minutes or more at this rate limit")
     return f"{'; '.join(words)} (from the prompts of {estimate.n_sampled} rows)."
 
 
