@@ -40,6 +40,15 @@ def _loaded_by(code: str) -> set[str]:
     return set(json.loads(output.splitlines()[-1]))
 
 
+def test_every_process_knows_the_look_ups_that_queries_use() -> None:
+    """A command that loads only what it needs asks with `any_of` as well."""
+    _loaded_by(
+        "import django, os\n"
+        "os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup()\n"
+        "from annotation.models import Answer; Answer.objects.filter(judgment__any_of=[1])"
+    )
+
+
 def test_the_web_process_loads_no_models_and_no_data_frames() -> None:
     # Through the URLs too: they bring in every view, and a view may not bring in what costs seconds and gigabytes.
     loaded = _loaded_by("import config.wsgi, django.urls; django.urls.get_resolver().url_patterns")
