@@ -220,6 +220,11 @@ def spelled_out(values: pa.Array) -> pa.Array:
     return values.dictionary.take(values.indices) if isinstance(values, pa.DictionaryArray) else values
 
 
+def values_at(values: pa.Array, rows: np.ndarray[Any, Any]) -> pa.Array:
+    """The values of some rows, in the order of the rows."""
+    return values if len(rows) == len(values) else values.take(pa.array(rows))
+
+
 def joined_texts(pieces: Sequence[Any]) -> pa.Array:
     """Texts that are the same in each row, and arrays of those that are not, in one."""
     joined: list[Any] = []

@@ -38,7 +38,6 @@ from annotation.models import (
     Answer,
     Assignment,
     Candidate,
-    CheckOutcome,
     Correction,
     Job,
     Judgment,
@@ -141,24 +140,25 @@ def _write_files(
         )
 
         files = table_files.write_export_tables(study, folder, texts=texts, on_progress=on_progress)
-        counts = export_counts(study, texts, as_tables=True)
+        counts = table_counts(study, texts)
         filters = {name: rows for name, rows in EXPORT_FILTERS.items() if name != "hidden_checks"}
     elif isinstance(chosen, RecordFormat):
-        from analytics.datasets import records
+        from analytics.datasets import record_counts, records
 
-        judgments = ProgressCounter(on_progress)
+        judgments, tally = ProgressCounter(on_progress), record_counts.RecordCounts()
         files = {}
         for name in RECORD_FILES:
             path = folder / f"{name}.{chosen.extension}"
+            heard = judgments.add if name == "judgments" else _unheard
             files[path.name] = records.write_records(
-                study, name, path, texts=texts, on_records=judgments.add if name == "judgments" else _unheard
+                study, name, path, texts=texts, on_records=heard, counts=tally
             )
-        counts = export_counts(study, texts, as_tables=False)
+        counts = _all_counts(tally.as_json(texts))
     else:
-        tally = TaskCounts()
-        tasks = progress.over(tally.count(task_records(study, texts=texts)))
+        of_tasks = TaskCounts()
+        tasks = progress.over(of_tasks.count(task_records(study, texts=texts)))
         lines = chosen.files(_protocol(study), tasks, most_candidates(study, texts=texts))
-        files, counts, filters = _write_lines(folder, lines), tally.as_json(), {"judgments": TASK_FILTER}
+        files, counts, filters = _write_lines(folder, lines), of_tasks.as_json(), {"judgments": TASK_FILTER}
     # A function of the data and the code alone: no time, no place, no person.
     return {
         "schema": EXPORT_SCHEMA,
@@ -191,10 +191,14 @@ _COUNTS = (
 )  # fmt: skip
 
 
-def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int]:
-    """What an export of records or tables holds. Tables mark the judgments of anonymised raters as excluded."""
+def _all_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """In their order; what nothing was counted of is 0."""
+    return {name: counts.get(name, 0) for name in _COUNTS}
+
+
+def table_counts(study: Study, texts: str) -> dict[str, int]:
+    """What an export of tables holds. They mark the judgments of anonymised raters as excluded."""
     versions = item_versions(study, texts=texts)
-    hidden = CheckOutcome.objects.filter(rater__study=study, rater__withdrawal=None)
     current = Q(pk__isnull=False) if texts == "original" else Q(item__current_version=F("pk"))
     checks = ListeningCheck.objects.filter(
         rater__study=study, finished_at__isnull=False, rater__withdrawal=None
@@ -205,14 +209,13 @@ def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int
         rater__study=study, state=Assignment.State.SKIPPED, rater__withdrawal=None
     )
     counts = {
-        **_judgment_counts(study, as_tables=as_tables),
+        **_judgment_counts(study),
         **versions.aggregate(
             item_versions=Count("pk"),
             items=Count("pk", filter=current),
             item_versions_retracted=Count("pk", filter=Q(retracted=True)),
         ),
         "candidates": Candidate.objects.filter(item_version__in=versions).count(),
-        "hidden_checks": 0 if as_tables else hidden.count(),
         "checks": checks.count(),
         "checks_passed": checks.filter(state=ListeningCheck.State.PASSED).count(),
         "corrections": corrections.count(),
@@ -221,15 +224,15 @@ def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int
         "cases_decided": cases.filter(state=ReviewCase.State.RESOLVED).count(),
         "skips": skipped.count(),
     }
-    return {name: counts[name] for name in _COUNTS}
+    return _all_counts(counts)
 
 
-def _judgment_counts(study: Study, *, as_tables: bool) -> dict[str, int]:
+def _judgment_counts(study: Study) -> dict[str, int]:
     """By rater and without looking tasks up, of which only those of checks are left out: there are few. All judgments
     of a large study joined to what says so take as long as writing them."""
     modes = dict(RaterWithdrawal.objects.filter(rater__study=study).values_list("rater", "mode"))
     removed = [rater for rater, mode in modes.items() if mode == RaterWithdrawal.Mode.REMOVED]
-    excluded = Q(excluded=True) | Q(rater__in=modes) if as_tables else Q(excluded=True)
+    excluded = Q(excluded=True) | Q(rater__in=modes)
     judgments = Judgment.objects.filter(study=study).exclude(
         task__in=Task.objects.filter(study=study, kind__gt=Task.Kind.REGULAR)
     )
@@ -282,7 +285,7 @@ class TaskCounts:
         self.counts.update(item_versions=len(versions), items=len(items), candidates=len(candidates))
 
     def as_json(self) -> dict[str, int]:
-        return {**{name: self.counts[name] for name in _COUNTS}, "raters": len(self.raters - {""})}
+        return _all_counts({**self.counts, "raters": len(self.raters - {""})})
 
 
 def write_audited_export(study: Study, *, format: str, texts: str, out: Path) -> dict[str, Any]:

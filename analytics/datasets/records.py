@@ -13,9 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analytics.datasets import columnar
-from analytics.datasets.columnar import CSV, JSON, JSON_LIST, JSON_OBJECT, OnRows, joined_texts, spelled_out
+from analytics.datasets.columnar import (
+    CSV,
+    JSON,
+    JSON_LIST,
+    JSON_OBJECT,
+    OnRows,
+    joined_texts,
+    spelled_out,
+    values_at,
+)
 from analytics.datasets.formats.contract import Column
 from analytics.datasets.playback_columns import playback_columns
+from analytics.datasets.record_counts import RecordCounts
 from analytics.datasets.record_tables import RECORD_TABLES, Played, RecordTable, Rows, Struct, statements
 from analytics.datasets.storage import WrittenFile
 from annotation.models import Study
@@ -26,9 +36,11 @@ _KEY = Column("key", "int", "")
 _LOG = tuple(Column(f"log.{part}", "text", "") for part in ("heard", "switches", "session", "names"))
 
 
-def write_records(study: Study, name: str, path: Path, *, texts: str, on_records: OnRows) -> WrittenFile:
-    """A table as JSON Lines or CSV, as the file's suffix says. `on_records` hears how many of each block. Inside
-    `consistent_snapshot`. Memory: two blocks."""
+def write_records(
+    study: Study, name: str, path: Path, *, texts: str, on_records: OnRows, counts: RecordCounts | None = None
+) -> WrittenFile:
+    """A table as JSON Lines or CSV, as the file's suffix says. `on_records` hears how many of each block, and `counts`
+    are added to. Inside `consistent_snapshot`. Memory: two blocks."""
     table, as_csv = RECORD_TABLES[name], path.suffix == ".csv"
     columns = _read_columns(table)
     digest, size = hashlib.sha256(), 0
@@ -42,6 +54,8 @@ def write_records(study: Study, name: str, path: Path, *, texts: str, on_records
         def add(block: bytes) -> int:
             read = columnar.read_block(block, columns, table.changes)
             starts = _starts(read, table)
+            if counts is not None:
+                counts.add(name, read, starts)
             write(_csv_lines(read, table, starts) if as_csv else _json_lines(read, table, starts))
             return len(starts)
 
@@ -90,22 +104,17 @@ def _json_lines(read: Arrays, table: RecordTable, starts: np.ndarray[Any, Any]) 
             case Rows():
                 cells[field.name] = _listed(read, field, starts)
             case Struct():
-                cells[field.name] = _at(_object(read, field), starts)
+                cells[field.name] = values_at(_object(read, field), starts)
             case Played():
                 columns += field.columns
                 cells |= _played(read, starts)
                 continue
             case Column():
                 columns.append(field)
-                cells[field.name] = _at(read[field.name], starts)
+                cells[field.name] = values_at(read[field.name], starts)
                 continue
         columns.append(Column(field.name, "json", ""))
     return JSON.lines(cells, columns)
-
-
-def _at(values: pa.Array, rows: np.ndarray[Any, Any]) -> pa.Array:
-    """The values of some rows, in the order of the rows."""
-    return values if len(rows) == len(values) else values.take(pa.array(rows))
 
 
 def _object(read: Arrays, struct: Struct, prefix: str = "") -> pa.Array:
@@ -131,7 +140,9 @@ def _listed(read: Arrays, rows: Rows, starts: np.ndarray[Any, Any]) -> pa.Array:
     each, rest = divmod(len(objects), len(starts))
     if not rest and is_there.true_count == len(objects) and (np.diff(starts) == each).all():
         places = [Column(str(place), "json", "") for place in range(each)]
-        return JSON_LIST.texts({one.name: _at(objects, starts + int(one.name)) for one in places}, places)
+        return JSON_LIST.texts(
+            {one.name: values_at(objects, starts + int(one.name)) for one in places}, places
+        )
     objects = spelled_out(objects).filter(is_there)
     counts = np.add.reduceat(is_there.to_numpy(zero_copy_only=False).astype(np.int32), starts)
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
@@ -139,7 +150,7 @@ def _listed(read: Arrays, rows: Rows, starts: np.ndarray[Any, Any]) -> pa.Array:
 
 
 def _played(read: Arrays, starts: np.ndarray[Any, Any]) -> dict[str, pa.Array]:
-    return playback_columns(*(_at(read[part.name], starts) for part in _LOG))
+    return playback_columns(*(values_at(read[part.name], starts) for part in _LOG))
 
 
 # CSV: one row per answer of a judgment and candidate of an item version; where there is none, its cells are empty.
@@ -176,6 +187,6 @@ def _csv_lines(read: Arrays, table: RecordTable, starts: np.ndarray[Any, Any]) -
         record_of_row = pa.array(np.repeat(np.arange(len(starts)), n_rows))
         cells |= {name: values.take(record_of_row) for name, values in _played(read, starts).items()}
     if table.rows is not None and not table.flat:
-        cells = {name: _at(values, starts) for name, values in cells.items()}
+        cells = {name: values_at(values, starts) for name, values in cells.items()}
         cells[table.rows.name] = _listed(read, table.rows, starts)
     return CSV.lines(cells, columns)
