@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import deepcopy
 from typing import Any
 
 import factory
@@ -64,7 +65,7 @@ class StudyFactory(factory.django.DjangoModelFactory):
     title = factory.Sequence(lambda n: f"Study {n}")
     state = Study.State.RUNNING
     seed = 7
-    rules = NOTHING_TO_HEAR
+    rules = factory.LazyFunction(lambda: deepcopy(NOTHING_TO_HEAR))
 
     @factory.post_generation
     def preset(study: Study, create: bool, extracted: str | None, **kwargs: Any) -> None:

@@ -60,7 +60,6 @@ def test_a_session_that_ended_keeps_the_vote_until_somebody_signed_in_again_in_p
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
     sign_in(page)
-    page.get_by_role("button", name="Start rating").click()
     page.get_by_text("1 of 3 done", exact=True).wait_for()
     assert Judgment.objects.get().comment == "Nearly."
 
