@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow.parquet as pq
 import pytest
 from django.db import connection
 
@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
 
 def excluded_while_exporting(folder) -> tuple[int, int]:
-    """Export five judgments; once they are written, before the manifest counts them, somebody excludes them all. How
-    many the file has as excluded, and how many the manifest."""
+    """Export five judgments as tables; once they are written, before the manifest counts them, somebody excludes them
+    all. How many the file has as excluded, and how many the manifest."""
     study = factories.StudyFactory(overlap=9)
     votes(factories.rating_task(study, "a"), [1, 2, 3, 4, 5])
 
@@ -38,10 +38,10 @@ def excluded_while_exporting(folder) -> tuple[int, int]:
         other.start()
         other.join(30)
 
-    manifest = exports.write_export(study, format="jsonl", out=folder, on_progress=meanwhile)
+    manifest = exports.write_export(study, format="parquet", out=folder, on_progress=meanwhile)
     assert Judgment.objects.filter(study=study, excluded=True).count() == 5
-    lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    return sum(json.loads(line)["excluded"] for line in lines), manifest["counts"]["excluded"]
+    rows = pq.read_table(folder / "judgments.parquet").to_pylist()
+    return sum(row["excluded"] for row in rows), manifest["counts"]["excluded"]
 
 
 def test_marks_set_meanwhile_are_not_in_it(tmp_path):
