@@ -56,9 +56,9 @@ WITH judged AS (
     FROM drawn JOIN annotation_task t ON t.id = drawn.task_id AND t.kind = 1 AND t.state = 1
     LEFT JOIN LATERAL (SELECT again.id FROM annotation_task again
                        WHERE again.repeats_id = t.id AND again.kind = 5 LIMIT 1) again ON true
-    WHERE {_A_REGULAR_TASK_IS_LEFT} AND NOT EXISTS (
-        SELECT FROM annotation_assignment a
-        WHERE a.task_id = again.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
+    WHERE {_A_REGULAR_TASK_IS_LEFT} AND (
+        SELECT 1 FROM annotation_assignment a
+        WHERE a.task_id = again.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3) LIMIT 1) IS NULL
     ORDER BY hashint8extended(t.id, %(draw)s::bigint) LIMIT 1
 ), made AS (
     INSERT INTO annotation_task

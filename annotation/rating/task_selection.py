@@ -24,12 +24,9 @@ from annotation.studies.settings import all_values
 from annotation.studies.stored_settings import lock_study, save_settings
 
 # A rater has met a task when an assignment of theirs is open, submitted or skipped: the same three states as in the
-# unique index that answers this question.
-UNMET = """NOT EXISTS (SELECT 1 FROM annotation_assignment a
-                  WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
-  AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b WHERE b.task_id = t.id AND b.rater_id = %(rater)s)"""
-# The same, asked task by task: as a join PostgreSQL may bring in all that the rater has ever met.
-UNMET_EACH = """(SELECT 1 FROM annotation_assignment a
+# unique index that answers this question. The question is put task by task: as a join PostgreSQL may bring in all
+# that the rater has ever met.
+UNMET = """(SELECT 1 FROM annotation_assignment a
                   WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3) LIMIT 1) IS NULL
   AND (SELECT 1 FROM annotation_barredrater b WHERE b.task_id = t.id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"""
 OPEN = "t.study_id = %(study)s AND t.wants_more"
@@ -60,7 +57,7 @@ WITH first AS MATERIALIZED (
         SELECT t.id
         FROM (SELECT t.id, t.priority, t.shuffle_key FROM annotation_task t WHERE {OPEN}
               ORDER BY t.priority DESC, t.shuffle_key LIMIT {_LOOK_THROUGH}) AS t
-        WHERE {UNMET_EACH}
+        WHERE {UNMET}
         ORDER BY t.priority DESC, t.shuffle_key LIMIT {{among}}) AS ids
 )"""
 
@@ -69,11 +66,11 @@ _ONE_OF_HIGHEST_PRIORITY = """, chosen AS (
 )"""
 
 _UNIFORM = f""", ahead AS MATERIALIZED (
-    SELECT ARRAY(SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key > %(place)s AND {UNMET_EACH}
+    SELECT ARRAY(SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key > %(place)s AND {UNMET}
                  ORDER BY t.shuffle_key LIMIT {WINDOW}) AS ids
 ), around AS MATERIALIZED (
     SELECT (ids || CASE WHEN cardinality(ids) < {WINDOW} THEN ARRAY(
-        SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key <= %(place)s AND {UNMET_EACH}
+        SELECT t.id FROM annotation_task t WHERE {OPEN} AND t.shuffle_key <= %(place)s AND {UNMET}
         ORDER BY t.shuffle_key LIMIT {WINDOW}) ELSE '{{}}' END)[1:{WINDOW}] AS ids
     FROM ahead
 ), chosen AS (
@@ -82,7 +79,7 @@ _UNIFORM = f""", ahead AS MATERIALIZED (
 
 _NEXT_UNLOCKED = f""", chosen AS (
     SELECT t.id FROM annotation_task t
-    WHERE {OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s AND {UNMET_EACH}
+    WHERE {OPEN} AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s AND {UNMET}
     ORDER BY t.shuffle_key LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 )"""
 
@@ -98,13 +95,13 @@ FROM first LEFT JOIN picked p ON true
 LEFT JOIN LATERAL (
     SELECT count(*)::int AS n, min(t.shuffle_key) AS key
     FROM (SELECT t.shuffle_key FROM annotation_task t
-          WHERE {OPEN} AND t.shuffle_key < p.shuffle_key AND {UNMET_EACH}
+          WHERE {OPEN} AND t.shuffle_key < p.shuffle_key AND {UNMET}
           ORDER BY t.shuffle_key DESC LIMIT {WINDOW}) AS t
 ) AS before ON true
 LEFT JOIN LATERAL (
     SELECT count(*)::int AS n, min(t.shuffle_key) AS key
     FROM (SELECT t.shuffle_key FROM annotation_task t
-          WHERE before.n < {WINDOW} AND {OPEN} AND t.shuffle_key >= p.shuffle_key AND {UNMET_EACH}
+          WHERE before.n < {WINDOW} AND {OPEN} AND t.shuffle_key >= p.shuffle_key AND {UNMET}
           ORDER BY t.shuffle_key DESC LIMIT {WINDOW} - before.n) AS t
 ) AS beyond ON true
 """

@@ -32,7 +32,7 @@ from annotation.rating import briefings, content_sql, judgments, leases, task_se
 from annotation.rating.briefings import TaskContent
 from annotation.rating.judgments import Submission
 from annotation.rating.leases import MAX_OPEN_LEASES, Lease
-from annotation.rating.task_selection import UNMET_EACH, PickedTask
+from annotation.rating.task_selection import UNMET, PickedTask
 
 # How many open tasks the first statement looks through; a rater who has met all of them has one statement more.
 #
@@ -50,7 +50,7 @@ _NEXT = f"""LEFT JOIN LATERAL (
               WHERE %(wanted)s AND NOT s.rules ?| '{{injection,ordering,hints}}' AND r.stratum_quotas IS NULL
                 AND t.study_id = r.study_id AND t.wants_more AND t.shuffle_key > r.cursor
               ORDER BY t.shuffle_key LIMIT {_LOOK_THROUGH}) t
-          WHERE {UNMET_EACH.replace("%(rater)s", "r.id")}
+          WHERE {UNMET.replace("%(rater)s", "r.id")}
           ORDER BY t.shuffle_key LIMIT 1) t
     JOIN annotation_itemversion v ON v.id = t.item_version_id
     JOIN LATERAL {content_sql.SLOTS} ON true
