@@ -96,7 +96,8 @@ def compare_sizes(
 ) -> dict[str, dict[str, Any]]:
     """One rater at a time in a small fresh study, in a large one, and with a long history: turn by turn, in the same
     database and after its housekeeping, so that what differs is the size alone."""
-    fresh = study_rows.make_study("fresh", n_tasks=1000, overlap=100)
+    # More tasks than the rater gets through in all rounds.
+    fresh = study_rows.make_study("fresh", n_tasks=SMALL, overlap=100)
     large = study_rows.make_study("large", n_tasks=arguments.size, overlap=OVERLAP)
     newcomer, old_hand = study_rows.make_raters(large, 2)
     study_rows.give_history(large, 1, n=min(10_000, arguments.size // 2))
