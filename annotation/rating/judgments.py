@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db import connection, transaction
@@ -123,6 +124,11 @@ class Submission:
         content = [list(self.answers), sorted(self.codes), self.comment]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
 
+    @cached_property
+    def telemetry_json(self) -> str:
+        """The event log as browsers write it: without blanks."""
+        return json.dumps(self.telemetry, ensure_ascii=False, separators=(",", ":"))
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -211,9 +217,7 @@ def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
         n_candidates=len(assignment.presentation),
     )
     problems += _check_times(assignment, submission.answers)
-    # As browsers write it: without blanks.
-    log = json.dumps(submission.telemetry, ensure_ascii=False, separators=(",", ":")).encode()
-    if len(log) > MAX_TELEMETRY_BYTES:
+    if len(submission.telemetry_json.encode()) > MAX_TELEMETRY_BYTES:
         problems.append(
             FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes.")
         )
@@ -351,7 +355,7 @@ def judgment_params(
         "gains": gains,
         "codes": sorted(submission.codes),
         "comment": submission.comment.strip(),
-        "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
+        "telemetry": None if submission.telemetry is None else submission.telemetry_json,
         "started": started_at,
         "now": timezone.now(),
         **_answer_columns(assignment, submission),

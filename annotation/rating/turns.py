@@ -55,6 +55,7 @@ _NEXT = f"""LEFT JOIN LATERAL (
     JOIN annotation_itemversion v ON v.id = t.item_version_id
     JOIN LATERAL {content_sql.SLOTS} ON true
 ) n ON true"""
+_ROLES = ",".join(f"'{role.value}'" for role in RATING_ROLES)
 # Without blanks, for the driver converts statements of up to 4096 characters once, longer ones each time.
 _TURNS = {
     policy: re.sub(
@@ -67,7 +68,7 @@ JOIN annotation_user u ON u.id = r.user_id
 JOIN annotation_assignment a ON a.rater_id = r.id
 JOIN annotation_task t ON t.id = a.task_id
 {_NEXT}
-WHERE a.id = %(assignment)s AND r.user_id = %(user)s AND u.is_active AND m.role = ANY(%(roles)s) AND a.state = 1
+WHERE a.id = %(assignment)s AND r.user_id = %(user)s AND u.is_active AND m.role IN ({_ROLES}) AND a.state = 1
 """,
     )
     for policy, session in SESSION_COLUMNS.items()
@@ -77,7 +78,6 @@ _ACCOUNTS = {
     for policy, session in SESSION_COLUMNS.items()
 }
 _N_SESSION, _N_HELD, _N_PICKED, _N_CONTENT = 3, 14, 5, 11
-_ROLES = list(RATING_ROLES)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,6 @@ def _find_seat(session: SessionCookie, assignment_id: uuid.UUID, *, wanted: bool
     params: dict[str, Any] = {
         "assignment": assignment_id,
         "user": session.user_id,
-        "roles": _ROLES,
         "wanted": wanted,
     }
     with connection.cursor() as cursor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -212,9 +212,11 @@ def page_settings(
     rules: ListeningRules, *, conditions: Conditions, instruction_first: bool
 ) -> dict[str, Any]:
     """What the rater's page has to know beyond the clips."""
-    names = ("fade_ms", "break_minutes", "stop_minutes", "change_minutes")
     return {
-        **{name: value for name, value in asdict(rules).items() if name in names},
+        "fade_ms": rules.fade_ms,
+        "break_minutes": rules.break_minutes,
+        "stop_minutes": rules.stop_minutes,
+        "change_minutes": rules.change_minutes,
         "min_switches": conditions.min_switches,
         "instruction_seconds": rules.instruction_seconds if instruction_first else 0,
     }
