@@ -66,7 +66,8 @@ OTHER_MATERIAL = "Raters before and after the change would judge by different ma
 NO_ANSWERS_YET = "Judgments that are there have no answer to it. Leave it optional."
 ANSWERED_ALREADY = "Judgments have answers to it. Make it optional first, or keep it."
 GOLD_STANDS = (
-    "Checks (such as gold tasks) expect an answer that it could not have. Make them regular tasks first."
+    "Checks (such as gold tasks) expect an answer that it could not have, or that would mean something else."
+    " Make them regular tasks first."
 )
 REASONS = (
     TASKS_SHOW_IT,
@@ -144,9 +145,9 @@ def is_same_scale(old: QuestionSpec, new: QuestionSpec) -> bool:
     )
 
 
-def allows_answer(question: QuestionSpec | None, *, choice: int | None, value: float | None) -> bool:
-    """Whether a stored answer (`annotation.models.Answer`) can be one to this question."""
-    if question is None:
+def allows_expected(question: QuestionSpec | None, *, choice: int | None, value: float | None) -> bool:
+    """Whether what a check expects (`annotation.models.GoldKey`) can be an answer to this question."""
+    if question is None or question.kind not in ("preference", "rating", "correctness", "choice"):
         return False
     if question.kind == "preference" and choice is not None:
         return (1 <= choice <= 2) or (choice == 3 and question.tie) or (choice == 4 and question.both_bad)
@@ -158,6 +159,22 @@ def allows_answer(question: QuestionSpec | None, *, choice: int | None, value: f
         return value in question.values
     low, high = question.minimum, question.maximum
     return (low is None or value >= low) and (high is None or value <= high)
+
+
+def keeps_expected(
+    old: QuestionSpec | None, new: QuestionSpec | None, *, choice: int | None, value: float | None
+) -> bool:
+    """Whether what a check expects of a question is possible after its change, and still the same answer: options are
+    expected by their number."""
+    if not allows_expected(old, choice=choice, value=value):
+        return allows_expected(new, choice=choice, value=value)
+    assert old is not None  # it allows the answer
+    if new is None or new.kind != old.kind or not allows_expected(new, choice=choice, value=value):
+        return False
+    if old.kind != "choice" or value is None:
+        return True
+    number = int(value) - 1
+    return old.option_keys[number] == new.option_keys[number]
 
 
 # ── The parts ─────────────────────────────────────────────────────────────────

@@ -184,18 +184,19 @@ def _bounds_answers(change: Change) -> bool:
 
 
 def _expecting_else(study: Study, old: Protocol, new: Protocol) -> set[str]:
-    """The keys of questions of which checks expect an answer that is possible now and would not be any more."""
+    """The keys of questions of which checks expect an answer that is possible now, and would not be any more or would
+    be another one."""
     checks = GoldKey.objects.filter(task__study=study).exclude(task__kind=Task.Kind.REGULAR)
     expected = checks.exclude(task__state=Task.State.WITHDRAWN).order_by()
     return {
         key
         for key, choice, value in expected.values_list("question_key", "choice", "value").distinct()
-        if changes.allows_answer(old.question(key), choice=choice, value=value)
-        and not changes.allows_answer(new.question(key), choice=choice, value=value)
+        if changes.allows_expected(old.question(key), choice=choice, value=value)
+        and not changes.keeps_expected(old.question(key), new.question(key), choice=choice, value=value)
     }
 
 
-def _drop_unfit_keys(study: Study, new: Protocol) -> None:
+def _drop_unfit_keys(study: Study, old: Protocol, new: Protocol) -> None:
     """Of tasks that are no checks any more: nobody is to be measured by them when they become some again."""
     keys = GoldKey.objects.filter(task__study=study).exclude(
         ~Q(task__kind=Task.Kind.REGULAR), ~Q(task__state=Task.State.WITHDRAWN)
@@ -203,7 +204,12 @@ def _drop_unfit_keys(study: Study, new: Protocol) -> None:
     unfit = [
         key.pk
         for key in keys.iterator()
-        if not changes.allows_answer(new.question(key.question_key), choice=key.choice, value=key.value)
+        if not changes.keeps_expected(
+            old.question(key.question_key),
+            new.question(key.question_key),
+            choice=key.choice,
+            value=key.value,
+        )
     ]
     GoldKey.objects.filter(pk__in=unfit).delete()
 
@@ -255,7 +261,7 @@ def publish_protocol(
         )
     if not differences:
         raise InvalidInput("Nothing has changed: this is the protocol in force.", code="protocol_unchanged")
-    _drop_unfit_keys(study, new)
+    _drop_unfit_keys(study, current.spec, new)
     return add_protocol_version(study, preset=new.key, definition=definition, actor=actor)
 
 

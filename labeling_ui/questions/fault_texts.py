@@ -77,7 +77,10 @@ REASONS = (
     _("Raters before and after the change would judge by different material."),
     _("Judgments that are there have no answer to it. Leave it optional."),
     _("Judgments have answers to it. Make it optional first, or keep it."),
-    _("Checks (such as gold tasks) expect an answer that it could not have. Make them regular tasks first."),
+    _(
+        "Checks (such as gold tasks) expect an answer that it could not have, or that would mean something else."
+        " Make them regular tasks first."
+    ),
 )
 
 

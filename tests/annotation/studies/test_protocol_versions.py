@@ -81,6 +81,48 @@ def test_a_scale_that_gold_tasks_do_not_fit_is_refused_before_the_first_vote(stu
     assert not GoldKey.objects.filter(task=gold).exists()
 
 
+def asking(kind: str, **fields) -> dict:
+    """The first question of another kind, under its key."""
+    definition = reworded()
+    kept = {name: definition["questions"][0][name] for name in ("key", "title")}
+    definition["questions"][0] = {**kept, "kind": kind, **fields}
+    return definition
+
+
+GENRES = ("jazz", "folk", "pop")
+
+
+def genres(*keys: str, kind: str = "choice") -> dict:
+    return asking(kind, options=[{"key": key, "title": key} for key in keys])
+
+
+@pytest.mark.parametrize(
+    ("changed", "fits"),
+    [
+        (genres(*GENRES, "rock"), True),
+        (genres("folk", "jazz", "pop"), False),
+        (genres("jazz", "pop"), False),
+        (genres(*GENRES, kind="choices"), False),
+        (asking("rating", level="ordinal", points=[{"value": value} for value in (1, 2, 3)]), False),
+        (asking("text"), False),
+    ],
+)
+def test_a_gold_task_expects_the_same_option_after_a_change_or_the_change_is_refused(study, changed, fits):
+    protocols.publish_protocol(study, genres(*GENRES), actor=None)
+    gold = factories.rating_task(study, "two")
+    Task.objects.filter(pk=gold.pk).update(kind=Task.Kind.GOLD)
+    GoldKey.objects.create(task=gold, question_key="correctness", value=2)
+    if fits:
+        protocols.publish_protocol(study, changed, actor=None)
+        return
+    with pytest.raises(InvalidInput, match="Nothing was changed") as refusal:
+        protocols.publish_protocol(study, changed, actor=None)
+    assert "gold tasks" in refusal.value.problems[0].message
+    Task.objects.filter(pk=gold.pk).update(kind=Task.Kind.REGULAR)
+    protocols.publish_protocol(study, changed, actor=None)
+    assert not GoldKey.objects.filter(task=gold).exists()
+
+
 def test_what_was_written_for_an_earlier_version_is_not_published_over_a_later_one(study):
     protocol_drafts.save_draft(study, reworded("Mine?"), actor=None)
     protocols.publish_protocol(study, reworded("Theirs?"), actor=None, base=1)
