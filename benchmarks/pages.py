@@ -200,8 +200,8 @@ def paths(study: Any) -> dict[str, str]:
     data = {
         f"data {table}: {asked or 'everything'}": f"/studies/pages/data/{table}/?{asked}"
         for table, filters in (
-            ("items", _SUMMARY_FILTERS),
-            ("tasks", _SUMMARY_FILTERS),
+            ("items", (*_SUMMARY_FILTERS, f"rater={rater}")),
+            ("tasks", (*_SUMMARY_FILTERS, f"rater={rater}")),
             ("raters", _RATER_FILTERS),
             ("judgments", (*_JUDGMENT_FILTERS, f"rater={rater}", f"rater={rater}&code=R&answer.min=5")),
         )

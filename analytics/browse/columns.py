@@ -111,9 +111,11 @@ class Choice(Filter):
 
 @dataclass(frozen=True)
 class Among(Filter):
-    """Any of the study's own names: systems, codes, strata, raters. `source` names the mapping of `Facts`."""
+    """Any of the study's own names: systems, codes, strata, raters. `source` names the mapping of `Facts`; `rows` finds
+    the rows by an index (`Predicate`)."""
 
     source: str = ""
+    rows: str = ""
     type: str = "bigint"
 
     kind = "choice"
@@ -128,7 +130,7 @@ class Among(Filter):
         ]
         if not ids:
             return []
-        return [Predicate(self.sql, task=self.task, params={self.key: ids})]
+        return [Predicate(self.sql, self.rows, task=self.task, params={self.key: ids})]
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,6 @@ class Facts:
     raters: RatersByPseudonym
     # By question and option, system or label, as "question:option".
     chosen: Mapping[str, ChosenAnswer] = field(default_factory=dict)
-    skip_reasons: Sequence[str] = ()
     text_search: str = "words"
 
 

@@ -92,14 +92,28 @@ _FLAGGED = Flag(
     "flagged", _("Has an open review case"), "s.flagged", task=True, group=GROUP_REVIEW, walk_order=KEY
 )
 _NOT_REGULAR = f"s.kinds && ARRAY{OTHER_KINDS}::smallint[]"
+# What raters who withdrew judged is not told.
+_JUDGED = (
+    "annotation_judgment j JOIN analytics_tasksummary x ON x.task_id = j.task_id"
+    " WHERE j.rater_id = ANY(%(rater)s)"
+    " AND NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = j.rater_id)"
+)
 _NOT_COUNTED = f"(j.excluded OR NOT j.effective OR j.origin = {Judgment.Origin.EXPERT:d})"
 
 
 def _summary_filters(*, of_item: bool) -> tuple[Filter, ...]:
     return (
         _TEXT, _SYSTEM, _STRATA, _state_filter(of_item=of_item), _kind_filter(of_item=of_item), _PROGRESS, _DISAGREES,
-        *_RATER_FILTERS, _MODEL_GAP,
+        _judged_by_filter(of_item=of_item), *_RATER_FILTERS, _MODEL_GAP,
         ScoreRange("score", _("Score"), group=GROUP_MODELS, of_item=of_item), _FLAGGED,
+    )  # fmt: skip
+
+
+def _judged_by_filter(*, of_item: bool) -> Filter:
+    key = "item_id" if of_item else "task_id"
+    return Among(
+        "rater", _("Judged by"), f"(SELECT coalesce(bool_or(true), false) FROM {_JUDGED} AND x.{key} = s.{key})",
+        group=GROUP_RATERS, source="raters", rows=f"s.{key} IN (SELECT x.{key} FROM {_JUDGED})",
     )  # fmt: skip
 
 

@@ -132,6 +132,20 @@ def test_judgments_of_a_rater_and_those_that_are_excluded(study, data):
     assert names(study, "tasks", "disagreement.min=0") == ["bell"]
 
 
+@pytest.mark.parametrize("table", ["items", "tasks"])
+def test_items_and_tasks_are_found_by_who_judged_them_until_that_rater_withdraws(study, data, table):
+    both = rater(study)
+    for task in (data["dog"], data["cat"]):
+        vote(task, 3, rater=both)
+    summaries.refresh(study.pk)
+    asked = f"rater={both.pseudonym}"
+    assert names(study, table, f"{asked}&sort=name") == ["cat", "dog"]
+    assert names(study, table, f"{asked}&text=animal") == ["dog"]
+    assert selection(study, table, asked).total().n == 2
+    withdrawal.withdraw(both, mode="removed", actor=None)
+    assert names(study, table, asked) == []
+
+
 def test_codes_of_older_protocol_versions_are_found(study, data):
     protocol = protocols.add_protocol_version(study, preset="cmi-pref", actor=None)
     assert "R" not in [code.key for code in protocols.load_protocol(protocol.pk).spec.codes]
