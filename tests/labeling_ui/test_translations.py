@@ -123,6 +123,13 @@ def test_what_the_services_say_is_listed_as_they_say_it():
         ("“much” is no number. Write one such as 0.5.", "“much”不是数字。请写成例如 0.5 的形式。"),
         ("a b.pdf is a PDF document.", "a b.pdf 是PDF 文档。"),
         ("only S1 has a clip of rain", "只有 S1 有 rain 的音频"),
+        ("take: 1.wav: This file has 0 bytes.", "take: 1.wav：此文件为 0 字节。"),
+        ("Mend the address. Or put the file beside the source.", "请修正地址。或把文件放在来源旁边。"),
+        ("holds a list", "含有列表"),
+        (
+            'Map it to a field (--map "mood=FIELD") or leave it out (--map "mood=").',
+            '请把它对应到一个字段（--map "mood=FIELD"），或略去（--map "mood="）。',
+        ),
         ("what nobody has listed", "what nobody has listed"),
         ("", ""),
     ],
