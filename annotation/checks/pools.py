@@ -104,7 +104,7 @@ def check_task(task: Task) -> CheckTask:
     """One check as `check_tasks` has it."""
     task.refresh_from_db(fields=["kind"])
     rows = _counts(_outcomes(task.study).filter(task=task).values("task"))
-    return _check_task(task.study, task, rows.first() or {})
+    return _check_task(task.study, task, next(iter(rows), {}))
 
 
 def _check_task(study: Study, task: Task, counts: Mapping[str, Any]) -> CheckTask:

@@ -43,6 +43,9 @@ class Api:
     def patch(self, path: str, body: Any) -> Any:
         return self.call("patch", path, body)
 
+    def put(self, path: str, body: Any) -> Any:
+        return self.call("put", path, body)
+
     def delete(self, path: str) -> Any:
         return self.call("delete", path)
 
