@@ -107,7 +107,7 @@ def _copy_items(source: Study, copy: Study, *, with_gold: bool) -> None:
     _copy_item_versions(source, copy)
     _copy_candidates(source, copy)
     _copy_tasks(source, copy, with_gold=with_gold)
-    copy = lock_study(copy)
+    lock_study(copy)
     copy.n_items, copy.n_tasks = copy.items.count(), copy.tasks.filter(kind=Task.Kind.REGULAR).count()
     copy.save(update_fields=["n_items", "n_tasks"])
 

@@ -40,6 +40,8 @@ def shown(study: Study) -> list[tuple[str, str, list[str]]]:
 
 def test_a_copy_has_items_candidates_and_tasks_and_no_judgment(world):
     made = copy_study(world.study, slug="copied", title="Copy", with_items=True, actor=None)
+    logged = AuditEvent.objects.get(action="study.copied")
+    assert made.n_tasks == logged.data["tasks"] == made.tasks.filter(kind=Task.Kind.REGULAR).count()
     made.refresh_from_db()
     assert shown(made) == [row for row in shown(world.study) if row[0] in {t[0] for t in shown(made)}]
     assert (made.n_items, made.n_tasks) == (made.items.count(), made.tasks.count())
