@@ -37,6 +37,7 @@ from annotation.simulation.rater_session import RaterApi, RaterRecord, RaterSess
 from annotation.simulation.truth import Knowledge
 from annotation.studies import audit, copies, members, studies
 from annotation.studies.protocols import load_protocol
+from annotation.studies.stored_settings import lock_study
 
 # The group of a study's `rules` that marks it as a simulation.
 MARK = "simulation"
@@ -67,18 +68,22 @@ class SimulationOptions:
     def read(cls, profile: str, *, raters: int | None = None, **options: Any) -> SimulationOptions:
         """From what a form, the API or a command line says. Raises InvalidInput."""
         simulation = cls(parse_mix(profile, raters=raters), **options)
+        simulation.check()
+        return simulation
+
+    def check(self) -> None:
+        """Raises InvalidInput with every number that cannot be."""
         problems = []
-        if not 1 <= simulation.votes <= MAX_VOTES:
+        if not 1 <= self.votes <= MAX_VOTES:
             problems.append(FieldProblem("votes", f"Give 1 to {MAX_VOTES} votes per rater."))
-        if simulation.seed < 0:
+        if self.seed < 0:
             problems.append(FieldProblem("seed", "Give a seed of 0 or more."))
-        if simulation.overlap is not None and not 1 <= simulation.overlap <= MAX_VOTES:
+        if self.overlap is not None and not 1 <= self.overlap <= MAX_VOTES:
             problems.append(FieldProblem("overlap", f"Give an overlap of 1 to {MAX_VOTES}."))
-        if simulation.truth_from not in truth.SOURCES:
+        if self.truth_from not in truth.SOURCES:
             problems.append(FieldProblem("truth_from", f"Give one of {', '.join(truth.SOURCES)}."))
         if problems:
             raise InvalidInput(problems[0].message, problems=problems, code="bad_simulation")
-        return simulation
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "mix": dict(self.mix)}
@@ -138,13 +143,43 @@ def copy_for_simulation(
 
 
 def _raise_overlap(copy: Study, options: SimulationOptions) -> None:
-    """So that every rater finds as many tasks as they may judge: rules need something to go by."""
-    n_raters = sum(options.mix.values())
+    """So that every rater who may work finds as many tasks as they may judge: rules need something to go by."""
+    stopped = Rater.objects.filter(study=copy, origin=Rater.Origin.SIMULATED).exclude(
+        state=Rater.State.ACTIVE
+    )
+    n_raters = sum(options.mix.values()) - stopped.count()
     needed = min(n_raters, math.ceil(n_raters * options.votes / max(copy.n_tasks, 1)))
     overlap = options.overlap or max(copy.overlap, needed)
     if overlap != copy.overlap:
         studies.change_study(copy, actor=None, overlap=overlap)
         copy.tasks.filter(kind=Task.Kind.REGULAR).update(overlap=overlap)
+
+
+@transaction.atomic
+def go_on(
+    study: Study,
+    *,
+    mix: Mapping[str, int] | None = None,
+    votes: int | None = None,
+    overlap: int | None = None,
+) -> Study:
+    """What holds from now on for a simulation whose raters go on: how many votes each gives in all, and how many
+    judgments a task takes at least. Raises InvalidInput where that cannot be, or where `mix` is other raters."""
+    study = lock_study(study)
+    stored = dict(study.rules[MARK])
+    if mix is not None and dict(mix) != stored["mix"]:
+        message = "The raters of a simulation stay the same. For others, simulate the study that it was copied from."
+        raise InvalidInput.of_field("profile", message)
+    if votes is not None:
+        stored["votes"] = votes
+    if overlap is not None:
+        stored["overlap"] = overlap
+    options = SimulationOptions(**{name: value for name, value in stored.items() if name != "source"})
+    options.check()
+    study.rules = {**study.rules, MARK: stored}
+    study.save(update_fields=["rules"])
+    _raise_overlap(study, options)
+    return study
 
 
 def run(

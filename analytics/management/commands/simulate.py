@@ -107,8 +107,12 @@ class Command(BaseCommand):
                     options["profile"], raters=options["raters"], truth_from=options["truth"], **stated
                 )
                 study = simulations.copy_for_simulation(study, chosen, actor=None)
-                if options["rules"]:
-                    study_rules.put_in_force(study, options["rules"])
+            else:
+                study = simulations.go_on(
+                    study, mix=_stated_mix(options), **_stated(options, ("votes", "overlap"))
+                )
+            if options["rules"]:
+                study_rules.put_in_force(study, options["rules"])
             done = simulations.run(
                 study,
                 url=options["url"],
@@ -182,6 +186,12 @@ def _policy(options: Mapping[str, Any]) -> ordering.Ordering:
 
 def _stated(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: options[name] for name in names if options[name] is not None}
+
+
+def _stated_mix(options: Mapping[str, Any]) -> dict[str, int] | None:
+    if options["profile"] is None and options["raters"] is None:
+        return None
+    return profiles.parse_mix(options["profile"] or profiles.DEFAULT_MIX, raters=options["raters"])
 
 
 def _sentence(done: SimulationResult) -> str:

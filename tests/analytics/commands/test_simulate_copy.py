@@ -44,3 +44,15 @@ def test_an_unknown_profile_is_refused_and_nothing_is_copied(study: Study) -> No
     with pytest.raises(CommandError, match="no profile 'lazy'"):
         simulate(study.slug, "--profile", "lazy:3")
     assert Study.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_simulation_goes_on_with_the_votes_and_rules_that_the_command_names(study: Study) -> None:
+    simulate(study.slug, "--profile", "careful:2", "--votes", "1")
+    copy = Study.objects.get(slug=f"{study.slug}-simulation-1")
+    report = json.loads(simulate(copy.slug, "--votes", "3", "--rules", "recommended", "--json"))
+    assert [row["judgments"] for row in report["profiles"]] == [6]
+    copy.refresh_from_db()
+    assert all(rule["on"] for rule in copy.rules["quality"]["rules"])
+    with pytest.raises(CommandError, match="stay the same"):
+        simulate(copy.slug, "--profile", "bot:2")

@@ -11,6 +11,7 @@ from annotation.listening import checks
 from annotation.models import GoldKey, Judgment, Rater, Study, Task, User
 from annotation.models.people import Role
 from annotation.onboarding import consent, onboarding_settings
+from annotation.raters import actions
 from annotation.raters import simulation as demo_simulation
 from annotation.simulation import simulations
 from annotation.simulation.simulations import SimulationOptions
@@ -117,6 +118,32 @@ def test_a_simulation_goes_on_where_it_stopped(music: Study) -> None:
     copy.rules["simulation"]["votes"] = 3
     assert {record.votes for record in simulations.run(copy).records.values()} == {3}
     assert not tokens.active_tokens(account).exists()
+
+
+def test_a_task_takes_no_more_judgments_than_the_votes_of_the_raters_need(music: Study) -> None:
+    copy = simulations.copy_for_simulation(music, SimulationOptions.read("careful:6", votes=2), actor=None)
+    assert set(copy.tasks.values_list("overlap", flat=True)) == {3}  # six raters, two votes each, four tasks
+
+
+def test_whoever_goes_on_gives_the_votes_asked_for_now_so_that_excluded_work_comes_again(
+    music: Study,
+) -> None:
+    copy = simulations.copy_for_simulation(music, SimulationOptions.read("careful:3", votes=2), actor=None)
+    simulations.run(copy)
+    actions.act(copy.raters.first(), "exclude_all", actor=None, reason="hasty", recollect=True)
+    assert copy.tasks.filter(wants_more=True).exists()
+    done = simulations.run(simulations.go_on(copy, votes=4))
+    assert not copy.tasks.filter(wants_more=True).exists()
+    assert sorted(record.votes for record in done.records.values()) == [0, 4, 4]
+
+
+def test_other_raters_or_impossible_numbers_do_not_go_on_with_a_simulation(music: Study) -> None:
+    copy = simulations.copy_for_simulation(music, SimulationOptions.read("careful:1", votes=1), actor=None)
+    with pytest.raises(InvalidInput, match="stay the same"):
+        simulations.go_on(copy, mix={"bot": 1})
+    with pytest.raises(InvalidInput, match="votes per rater"):
+        simulations.go_on(copy, votes=0)
+    assert Study.objects.get(pk=copy.pk).rules == copy.rules
 
 
 def test_raters_take_the_listening_checks_that_are_due(music: Study) -> None:
