@@ -178,11 +178,13 @@ _OF_TASK, _OF_ITEM = (
     "= s.task_id",
     "IN (SELECT x.task_id FROM analytics_tasksummary x WHERE x.item_id = s.item_id)",
 )
+# Of a question with several answers, how often each option was chosen.
 _VOTES = """
 (SELECT jsonb_object_agg(value, n) FROM (
-    SELECT coalesce(a.choice, a.value) AS value, count(*) AS n FROM annotation_answer a
+    SELECT v.value, count(*) AS n FROM annotation_answer a
+    CROSS JOIN unnest(coalesce(a.selected::float8[], ARRAY[coalesce(a.choice, a.value)]::float8[])) AS v (value)
     WHERE a.task_id {of} AND a.counted AND a.question_id = ANY(%(leading)s)
-      AND coalesce(a.choice, a.value) IS NOT NULL GROUP BY 1) AS votes)
+      AND v.value IS NOT NULL GROUP BY 1) AS votes)
 """
 _NOT_WITHDRAWN = "NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = a.rater_id)"
 _ITEM_WORDING = "left(coalesce(nullif(v.question, ''), nullif(v.prompt, ''), v.lyrics), 400)"

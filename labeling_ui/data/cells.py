@@ -12,6 +12,7 @@ from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext as look_up
 from django.utils.translation import ngettext
@@ -106,7 +107,7 @@ class CellDrawer:
             return {}
         if question.is_preference:
             return {float(choice): str(CHOICE_LABELS[choice.name.lower()]) for choice in Answer.Choice}
-        spec = load_protocol(self.study.protocol_version_id).spec.question(question.key)
+        spec = load_protocol(self.study.protocol_version_id).spec.question(question.question_key)
         if spec is None:
             return {}
         options = {float(n): in_language(one.title) for n, one in enumerate(spec.options, start=1)}
@@ -262,8 +263,11 @@ def _votes(drawer: CellDrawer, value: Any, row: DataRow) -> SafeString:
 
 
 def _short(drawer: CellDrawer, answer: float) -> str:
-    if drawer.context.leading is not None and drawer.context.leading.is_preference:
+    leading = drawer.context.leading
+    if leading is not None and leading.is_preference:
         return {1: "A", 2: "B", 3: "=", 4: "✗"}.get(int(answer), f"{answer:g}")
+    if leading is not None and leading.options:
+        return Truncator(drawer.answer_names.get(answer) or f"{answer:g}").chars(20)
     return f"{answer:g}"
 
 

@@ -8,8 +8,10 @@ import pytest
 from django.utils import timezone
 
 from analytics.models import QualitySweep, SummarySweep
-from annotation.models import Rater, SavedView
+from annotation.models import Answer, Question, Rater, SavedView
 from annotation.models.people import Role
+from annotation.studies import protocols
+from tests import every_kind, factories
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, comparison_task, member, rater
 
@@ -43,6 +45,24 @@ def test_a_row_shows_what_is_judged_and_plays_it(page, study):
     assert f'href="/studies/s/items/{task.item_version.item_id}/"' in answer
     assert "Prompt of dog" not in answer
     assert "Remove the filter" in answer
+
+
+def test_ticked_options_are_counted_where_the_first_question_has_several_answers(client):
+    study = StudyFactory(slug="boxes", overlap=3)
+    flaws = next(one for one in every_kind.QUESTIONS if one["kind"] == "choices")
+    definition = every_kind.every_kind(questions=[{**flaws, "per_candidate": False}])
+    protocols.add_protocol_version(study, definition=definition, actor=None)
+    candidates = [(f"system-{n}", {"clip": factories.clip(f"boxes-{n}")}) for n in range(2)]
+    task = factories._task(study, "bell", candidates, None, {"prompt": "A bell"})
+    question = Question.objects.get(protocol_version=study.protocol_version)
+    for selected in ([1], [1, 3], []):
+        Answer.objects.create(
+            judgment=vote(task), task=task, question=question, selected=selected, counted=True
+        )
+    client.force_login(member(study, Role.RESEARCHER))
+    for table in ("items", "tasks"):
+        answer = client.get(f"/studies/boxes/data/{table}/?columns=name,votes").text
+        assert "Noise ×2 · Silence ×1" in answer
 
 
 def test_judgments_say_who_answered_what(page):
