@@ -102,6 +102,34 @@ FILES = (
     _("Put its files in, not itself."),
     _("The archive cannot be unpacked: %(error)s"),
     _("Make it again, as a plain .zip."),
+    _("This upload cannot be imported."),
+    _("The %(where)s holds a file whose path leads out of it: %(name)s."),
+    _("Make it from inside the folder, with relative names."),
+    _("The %(where)s holds a file whose name is too long: %(name)s…."),
+    _("Shorten it."),
+    _("The archive unpacks to %(size)s or more; the limit here is %(most)s MB."),
+    _("The archive unpacks to %(size)s or more, %(times)s times its size."),
+    _("Bring the files themselves, or import from the command line."),
+    _("This is %(phrase)s, not a table."),
+    _("an office file"),
+    _("%(name)s in the archive is %(phrase)s, not a file."),
+    _("a link"),
+    _("a device"),
+    _("Put the file itself in."),
+    _("%(name)s in the archive is packed in an unusual way."),
+    _("The archive holds no %(suffix)s file at its top."),
+    _("The archive holds %(names)s."),
+    _("Put one %(suffix)s file at the top, and the audio beside or below it."),
+    _("Two files are called %(name)s."),
+    _("These files are for no study yet."),
+    _("Say which study to make."),
+    _("There is no study to import into."),
+    _("The upload is gone."),
+    _("%(name)s is not there (any more)."),
+    _("A study's title has 1 to 200 characters."),
+    _("A study with the address %(slug)s exists already."),
+    _("%(name)s holds a character that no text can hold; leave it out."),
+    _("%(column)s cannot be read as %(name)s; use one of %(known)s."),
 )
 # Of the rows in it.
 ROWS = (
@@ -313,6 +341,28 @@ SOUNDS = (
     _("Try again later. %(phrase)s"),
     _("Make it readable without signing in, or use a signed address. %(phrase)s"),
 )
+# What a labeling configuration of Label Studio has and a protocol has not.
+CONFIGURATIONS = (
+    _("The condition on %(one)s around one on %(other)s: one condition is kept."),
+    _("<Style>: pages keep their own look."),
+    _("<%(tag)s%(name)s>: there is no such kind of question here."),
+    _("The heading %(heading)s above $%(name)s: fields of items have names of their own."),
+    _("<%(tag)s%(name)s>: asked of each region; moments take a note instead."),
+    _('visibleWhen="%(when)s"%(name)s: it is asked always.'),
+    _("The drop-down list%(name)s is shown open."),
+    _("<Number%(name)s> has no smallest and largest value: it goes from 0 to 100."),
+    _("<TextArea%(name)s>: one text instead of several."),
+    _("<%(child)s> in <%(tag)s%(name)s> is left out."),
+    _("%(n)s choices below %(parent)s: options have no levels."),
+    _("The option %(title)s: options are the same for all tasks."),
+    _("The sounds %(names)s: an item has one reference clip."),
+    _("The text $%(variable)s: the item's %(field)s is shown once."),
+    _("%(name)s: it is about %(about)s there; here it is asked of each."),
+    _("%(title)s names one of them, and is asked of each: reword it."),
+    _("%(name)s: a preference is between two sounds; here are more."),
+    _("%(key)s: its condition on %(name)s names no earlier choice; it is asked always."),
+    _("%(key)s: %(lost)s is no option of %(name)s."),
+)
 # Of what comes before the rating.
 ONBOARDING = (
     _("You have withdrawn from this study."),
@@ -341,7 +391,7 @@ ONBOARDING = (
     _("%(needed)s right answers are needed, and there are %(n)s training tasks."),
     _("Give each question a key that no other question has."),
 )
-ALL = (*FILTERS, *PANELS, *FILES, *ROWS, *SOUNDS, *ONBOARDING)
+ALL = (*FILTERS, *PANELS, *FILES, *ROWS, *SOUNDS, *CONFIGURATIONS, *ONBOARDING)
 
 
 def pattern_regex(pattern: str, blank: str) -> str:

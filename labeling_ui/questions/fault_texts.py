@@ -14,6 +14,16 @@ from labeling_ui.sentences import translated_by
 
 # As `annotation.protocols` writes them, with blanks where it fills something in.
 PROBLEMS = (
+    _("is no table of fields"),
+    _("is no JSON: %(error)s"),
+    _("is no TOML: %(error)s"),
+    _("is nested too deeply"),
+    _("is no text"),
+    _("holds a number that is too large, or none"),
+    _("has a document type, which a labeling configuration does not need"),
+    _("is no labeling configuration of Label Studio: its first element is not <View>"),
+    _("is no XML: %(error)s"),
+    _("has more than %(most)s elements"),
     _("is missing"),
     _("must be a number"),
     _("must be a list"),

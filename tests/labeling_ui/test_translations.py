@@ -130,6 +130,7 @@ def test_what_the_services_say_is_listed_as_they_say_it():
             'Map it to a field (--map "mood=FIELD") or leave it out (--map "mood=").',
             '请把它对应到一个字段（--map "mood=FIELD"），或略去（--map "mood="）。',
         ),
+        ("'b' in the archive is a link, not a file.", "压缩包中的 'b' 是链接，不是文件。"),
         ("what nobody has listed", "what nobody has listed"),
         ("", ""),
     ],

@@ -97,6 +97,15 @@ def test_the_preview_asks_by_the_draft_with_an_example_where_there_is_no_task(cl
     )
 
 
+def test_what_a_file_brings_that_a_protocol_has_not_is_said_in_the_readers_language(client, study):
+    config = '<View><Audio name="a" value="$a"/><Rating name="good" toName="a"/><Video name="v"/></View>'
+    client.post(page("bring_questions", study), {"text": config})
+    answer = client.get(page("questions", study), headers={"accept-language": "zh-hans"}).text
+    assert "这里没有这种问题" in answer
+    bad = client.post(page("bring_questions", study), {"text": "[x"}, headers={"accept-language": "zh-hans"})
+    assert "不是 TOML" in bad.text
+
+
 def test_a_file_becomes_the_draft_and_says_what_is_lost(client, study):
     config = '<View><Audio name="a" value="$a"/><Rating name="good" toName="a"/><Video name="v"/></View>'
     client.post(page("bring_questions", study), {"text": config})
