@@ -388,7 +388,7 @@ ONBOARDING = (
     _("There are no training tasks yet."),
     _("Add training tasks first."),
     _("Give at most %(n)s, or add training tasks."),
-    _("%(needed)s right answers are needed, and there are %(n)s training tasks."),
+    _("The pass mark is %(needed)s, and the number of training tasks is %(n)s."),
     _("Give each question a key that no other question has."),
 )
 ALL = (*FILTERS, *PANELS, *FILES, *ROWS, *SOUNDS, *CONFIGURATIONS, *ONBOARDING)

@@ -321,7 +321,7 @@ def training_problems(rules: TrainingRules, *, n_tasks: int) -> list[FieldProble
         problems.append(
             FieldProblem(
                 "pass_mark",
-                f"{rules.pass_mark} right answers are needed, and there are {n_tasks} training tasks.",
+                f"The pass mark is {rules.pass_mark}, and the number of training tasks is {n_tasks}.",
                 f"Give at most {n_tasks}, or add training tasks.",
             )
         )

@@ -214,7 +214,9 @@ def test_leases_of_regular_tasks_wait_while_training_is_due(me, study):
 def test_a_pass_mark_above_the_number_of_tasks_is_refused(study):
     with pytest.raises(InvalidInput) as refused:
         onboarding_settings.set_onboarding(study, actor=None, training={"pass_mark": 3})
-    assert refused.value.problems[0].field == "training.pass_mark"
+    problem = refused.value.problems[0]
+    assert problem.field == "training.pass_mark"
+    assert problem.message == "The pass mark is 3, and the number of training tasks is 2."
 
 
 def test_training_again_needs_a_training(study):
