@@ -7,15 +7,14 @@ guard.
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 import re
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,7 +29,8 @@ from django.db.models import Q
 from annotation import http_guard
 from annotation.advisory_locks import lock_files
 from annotation.audio.errors import AudioError, Limits
-from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256, inspect, measure_and_canonicalise
+from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256
+from annotation.audio.pool import measure, measuring_pool
 from annotation.bulk_queries import rows_in_batches
 from annotation.importing.formats.parquet_files import PackedAudioReader
 from annotation.importing.records import Audio, PackedAudio, RemoteAudio
@@ -340,45 +340,42 @@ def ingest_clips(
     on_progress: OnProgress,
     unpacker: PackedAudioReader | None = None,
     store: bool = True,
+    pool: Executor | None = None,
 ) -> None:
-    """Ingest sounds, both cores at work. One that cannot be used is an entry in `into.errors`, not an exception; what
-    `on_progress` raises leaves in `into.created` what there is to discard. All that are no files yet lie on the disk at
-    once: whoever wants many asks for some at a time. Without `store` they are checked in the same way, and nothing is
-    written anywhere."""
-    with tempfile.TemporaryDirectory(prefix="concord-ingest-") as name, _all_cores() as pool:
+    """Ingest sounds on all cores, in `pool` where the caller has one for several calls (`measuring_pool`). One that
+    cannot be used is an entry in `into.errors`, not an exception; what `on_progress` raises leaves in `into.created`
+    what there is to discard. All that are no files yet lie on the disk at once: whoever wants many asks for some at a
+    time. Without `store` they are checked in the same way, and nothing is written anywhere."""
+    requested, limits = dict.fromkeys(wanted), Limits(max_seconds=settings.CLIP_MAX_SECONDS)
+    own_or_shared = measuring_pool(len(requested)) if pool is None else nullcontext(pool)
+    with tempfile.TemporaryDirectory(prefix="concord-ingest-") as name, own_or_shared as workers:
         folder = Path(name)
-        files = local_audio_files(dict.fromkeys(wanted), folder, unpacker=unpacker, on_progress=on_progress)
+        files = local_audio_files(requested, folder, unpacker=unpacker, on_progress=on_progress)
         contents = _by_hash(files, folder, into)
         known = rows_in_batches(Clip.objects.all(), "sha256", list(contents)) if store else ()
         existing = {clip.sha256: clip for clip in known}
         measured = {
-            sha: pool.submit(_measure, file, folder / f"{sha}.flac" if store else None)
+            sha: workers.submit(measure, file, folder / f"{sha}.flac" if store else None, limits)
             for sha, (file, _sounds) in contents.items()
             if sha not in existing
         }
-        for done, (sha, (file, sounds)) in enumerate(contents.items(), 1):
-            outcome = existing.get(sha) or measured[sha].result()
-            if isinstance(outcome, ClipFacts):
-                outcome = _store(file, sha, outcome, folder, into)
-            if isinstance(outcome, AudioError):
-                into.errors.update(dict.fromkeys(sounds, outcome))
-            else:
-                if isinstance(outcome, Clip):
-                    into.clips.update(dict.fromkeys(sounds, outcome))
-                into.note(sounds, outcome)
-            _remove(file, folder)
-            on_progress(done, len(contents))
-
-
-@contextmanager
-def _all_cores() -> Iterator[ThreadPoolExecutor]:
-    """A pool that drops what has not begun when its user fails or is cancelled."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            for done, (sha, (file, sounds)) in enumerate(contents.items(), 1):
+                outcome = existing.get(sha) or measured[sha].result()
+                if isinstance(outcome, ClipFacts):
+                    outcome = _store(file, sha, outcome, folder, into)
+                if isinstance(outcome, AudioError):
+                    into.errors.update(dict.fromkeys(sounds, outcome))
+                else:
+                    if isinstance(outcome, Clip):
+                        into.clips.update(dict.fromkeys(sounds, outcome))
+                    into.note(sounds, outcome)
+                _remove(file, folder)
+                on_progress(done, len(contents))
+        finally:  # nothing is written to the folder once it is gone
+            for future in measured.values():
+                future.cancel()
+            wait(measured.values())
 
 
 def discard_clips(clips: Iterable[Clip]) -> None:
@@ -429,19 +426,6 @@ def _remove(file: Path, folder: Path) -> None:
     """What was fetched or unpacked into `folder` goes once it is done with. Any other file is the source's own."""
     if file.parent == folder:
         file.unlink(missing_ok=True)
-
-
-def _measure(path: Path, target: Path | None) -> AudioFacts | AudioError:
-    """With a `target` the canonical file is written there."""
-    limits = Limits(max_seconds=settings.CLIP_MAX_SECONDS)
-    try:
-        return (
-            inspect(path, limits=limits)
-            if target is None
-            else measure_and_canonicalise(path, target, limits=limits)
-        )
-    except AudioError as error:
-        return error
 
 
 def _store(path: Path, sha: str, facts: ClipFacts, folder: Path, audio: IngestedAudio) -> Clip:

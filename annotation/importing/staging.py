@@ -16,6 +16,7 @@ from typing import Protocol as Signature
 from django.db import connection, transaction
 
 from annotation import bulk_queries
+from annotation.audio.pool import measuring_pool
 from annotation.bulk_queries import batches, rows_in_batches
 from annotation.importing import clips, merging, mushra
 from annotation.importing.formats import FORMATS
@@ -410,19 +411,21 @@ class StagedAudio:
         audio = staged_clips(self.staged, records)
         requested = dict.fromkeys(sound for record in records for _, sound in record.audio())
         new = [sound for sound in requested if sound not in audio.hashes]
-        for start, batch in zip(range(0, len(new), AUDIO_BATCH), batches(new, AUDIO_BATCH), strict=True):
-            missing: Sequence[Audio] = batch
-            while missing:
-                try:
-                    clips.ingest_clips(
-                        missing,
-                        into=audio,
-                        on_progress=partial(self._report, start, len(new)),
-                        unpacker=self.unpacker,
-                        store=self.store,
-                    )
-                finally:
-                    missing = self.keep(audio, missing)
+        with measuring_pool(len(new)) as pool:
+            for start, batch in zip(range(0, len(new), AUDIO_BATCH), batches(new, AUDIO_BATCH), strict=True):
+                missing: Sequence[Audio] = batch
+                while missing:
+                    try:
+                        clips.ingest_clips(
+                            missing,
+                            into=audio,
+                            on_progress=partial(self._report, start, len(new)),
+                            unpacker=self.unpacker,
+                            store=self.store,
+                            pool=pool,
+                        )
+                    finally:
+                        missing = self.keep(audio, missing)
         return audio
 
     def _report(self, start: int, total: int, done: int, _of_these: int) -> None:

@@ -217,7 +217,7 @@ def test_a_listed_study_keeps_the_order_of_the_source(tmp_path):
 def test_clips_left_by_a_killed_import_are_used_by_the_next(study, tmp_path, monkeypatch):
     path = sounds.tone(tmp_path / "a.wav")
     clips.ingest_clips([path], into=clips.IngestedAudio(), on_progress=lambda done, total: None)
-    monkeypatch.setattr(clips, "measure_and_canonicalise", lambda *a, **k: pytest.fail("was done before"))
+    monkeypatch.setattr(clips, "measure", lambda *a, **k: pytest.fail("was done before"))
     assert bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"})).state == "done"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.audio import pool
 from annotation.audio.errors import AudioError
 from annotation.importing import clips, import_jobs, staging, writing
 from annotation.importing.clips import local_audio_files
@@ -256,7 +257,8 @@ def most_at_once(monkeypatch, tmp_path) -> list[int]:
 
         return counted
 
-    for name in ("_measure", "content_sha256"):
+    monkeypatch.setattr(pool, "MIN_FILES_FOR_PROCESSES", 10_000)  # this process looks on
+    for name in ("measure", "content_sha256"):
         monkeypatch.setattr(clips, name, counting(getattr(clips, name)))
     return seen
 
