@@ -1,24 +1,36 @@
-"""Many sound files measured at once, on all cores."""
+"""Many sound files measured at once, on all cores.
+
+As a program it measures for another process: pickled arguments of `measure` in, pickled results out, until its input
+ends.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
+from typing import IO
 
 from annotation.audio.errors import AudioError, Limits
 from annotation.audio.ingest import AudioFacts, inspect, measure_and_canonicalise
 
 # Below this, starting processes takes longer than they save.
 MIN_FILES_FOR_PROCESSES = 16
+_ROOT = Path(__file__).parents[2]
+
+Outcome = AudioFacts | AudioError
+Measure = Callable[[Path, Path | None, Limits], Outcome]
+Submit = Callable[[Path, Path | None, Limits], "Future[Outcome]"]
 
 
-def measure(path: Path, target: Path | None, limits: Limits) -> AudioFacts | AudioError:
+def measure(path: Path, target: Path | None, limits: Limits) -> Outcome:
     """The facts of one file, or why it cannot be used. With a `target` the canonical file is written there."""
     try:
         if target is None:
@@ -29,36 +41,63 @@ def measure(path: Path, target: Path | None, limits: Limits) -> AudioFacts | Aud
 
 
 @contextmanager
-def measuring_pool(n_files: int) -> Iterator[Executor]:
-    """A pool to submit `measure` to.
+def measuring_pool(n_files: int) -> Iterator[Submit]:
+    """All cores for `n_files`: what submits the arguments of `measure` (absolute paths) and gives a future of its
+    result.
 
     Threads for few files. Processes for many: Python runs between the steps of decoder, filters and encoder, and
-    threads wait for each other there. The processes are spawned, not forked: the caller may have threads and
-    connections.
+    threads wait for each other there. The processes are programs of their own: those of a Celery worker may have no
+    children by `multiprocessing`.
     """
     n_cores = os.cpu_count() or 1
-    pool: Executor
-    if n_files < MIN_FILES_FOR_PROCESSES or n_cores == 1:
-        pool = ThreadPoolExecutor(n_cores)
-    else:
-        spawn = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(n_cores, mp_context=spawn, initializer=_obey_parent_only)
-    with pool:
-        yield pool
+    with ExitStack() as processes, ThreadPoolExecutor(n_cores) as threads:
+        if n_files < MIN_FILES_FOR_PROCESSES or n_cores == 1:
+            yield lambda path, target, limits: threads.submit(measure, path, target, limits)
+        else:
+            idle: SimpleQueue[Measure] = SimpleQueue()
+            for _ in range(n_cores):
+                idle.put(processes.enter_context(_process()))
+            yield partial(threads.submit, _measure_elsewhere, idle)
 
 
-def _obey_parent_only() -> None:
-    """A process of the pool ends when its parent tells it to, or is gone (`kill -9` leaves it no time to tell).
-
-    A worker that was signalled to stop finishes its import first, so a signal to the whole group must not end these.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _measure_elsewhere(idle: SimpleQueue[Measure], *arguments: object) -> Outcome:
+    measure_there = idle.get()
+    try:
+        return measure_there(*arguments)  # type: ignore[arg-type]  # those of `Submit`
+    finally:
+        idle.put(measure_there)
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+@contextmanager
+def _process() -> Iterator[Measure]:
+    """It ends when its input does, so also when this process is killed."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-m", __spec__.name], cwd=_ROOT, stdin=pipe, stdout=pipe
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        yield partial(_call, program.stdin, program.stdout)
+
+
+def _call(to: IO[bytes], back: IO[bytes], *arguments: object) -> Outcome:
+    pickle.dump(arguments, to)
+    to.flush()
+    outcome: Outcome = pickle.load(back)
+    return outcome
+
+
+def _serve() -> None:
+    with os.fdopen(os.dup(1), "wb") as back:
+        os.dup2(2, 1)  # what a library prints is no result
+        while True:
+            try:
+                arguments = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            pickle.dump(measure(*arguments), back)
+            back.flush()
+
+
+if __name__ == "__main__":
+    _serve()

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -30,7 +30,7 @@ from annotation import http_guard
 from annotation.advisory_locks import lock_files
 from annotation.audio.errors import AudioError, Limits
 from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256
-from annotation.audio.pool import measure, measuring_pool
+from annotation.audio.pool import Submit, measuring_pool
 from annotation.bulk_queries import rows_in_batches
 from annotation.importing.formats.parquet_files import PackedAudioReader
 from annotation.importing.records import Audio, PackedAudio, RemoteAudio
@@ -340,7 +340,7 @@ def ingest_clips(
     on_progress: OnProgress,
     unpacker: PackedAudioReader | None = None,
     store: bool = True,
-    pool: Executor | None = None,
+    pool: Submit | None = None,
 ) -> None:
     """Ingest sounds on all cores, in `pool` where the caller has one for several calls (`measuring_pool`). One that
     cannot be used is an entry in `into.errors`, not an exception; what `on_progress` raises leaves in `into.created`
@@ -348,14 +348,14 @@ def ingest_clips(
     time. Without `store` they are checked in the same way, and nothing is written anywhere."""
     requested, limits = dict.fromkeys(wanted), Limits(max_seconds=settings.CLIP_MAX_SECONDS)
     own_or_shared = measuring_pool(len(requested)) if pool is None else nullcontext(pool)
-    with tempfile.TemporaryDirectory(prefix="concord-ingest-") as name, own_or_shared as workers:
+    with tempfile.TemporaryDirectory(prefix="concord-ingest-") as name, own_or_shared as submit:
         folder = Path(name)
         files = local_audio_files(requested, folder, unpacker=unpacker, on_progress=on_progress)
         contents = _by_hash(files, folder, into)
         known = rows_in_batches(Clip.objects.all(), "sha256", list(contents)) if store else ()
         existing = {clip.sha256: clip for clip in known}
         measured = {
-            sha: workers.submit(measure, file, folder / f"{sha}.flac" if store else None, limits)
+            sha: submit(file, folder / f"{sha}.flac" if store else None, limits)
             for sha, (file, _sounds) in contents.items()
             if sha not in existing
         }

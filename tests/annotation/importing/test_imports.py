@@ -14,7 +14,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from annotation.audio import ingest
+from annotation.audio import ingest, pool
 from annotation.errors import Conflict, InvalidInput
 from annotation.importing import clips, import_jobs, options, uploads
 from annotation.importing.formats.detection import detect_format
@@ -217,7 +217,7 @@ def test_a_listed_study_keeps_the_order_of_the_source(tmp_path):
 def test_clips_left_by_a_killed_import_are_used_by_the_next(study, tmp_path, monkeypatch):
     path = sounds.tone(tmp_path / "a.wav")
     clips.ingest_clips([path], into=clips.IngestedAudio(), on_progress=lambda done, total: None)
-    monkeypatch.setattr(clips, "measure", lambda *a, **k: pytest.fail("was done before"))
+    monkeypatch.setattr(pool, "measure", lambda *a, **k: pytest.fail("was done before"))
     assert bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"})).state == "done"
 
 

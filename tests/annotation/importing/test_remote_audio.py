@@ -258,8 +258,8 @@ def most_at_once(monkeypatch, tmp_path) -> list[int]:
         return counted
 
     monkeypatch.setattr(pool, "MIN_FILES_FOR_PROCESSES", 10_000)  # this process looks on
-    for name in ("measure", "content_sha256"):
-        monkeypatch.setattr(clips, name, counting(getattr(clips, name)))
+    for module, name in ((pool, "measure"), (clips, "content_sha256")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
     return seen
 
 
