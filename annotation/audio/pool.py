@@ -70,11 +70,12 @@ def _measure_elsewhere(idle: SimpleQueue[Measure], *arguments: object) -> Outcom
 
 @contextmanager
 def _process() -> Iterator[Measure]:
-    """It ends when its input does, so also when this process is killed."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, "-m", __spec__.name], cwd=_ROOT, stdin=pipe, stdout=pipe
-    ) as program:
+    """It ends when its input does, so also when this process is killed.
+
+    It has a session of its own: a worker finishes its import before it stops, whatever signal its group has got.
+    """
+    command, pipe = [sys.executable, "-m", __spec__.name], subprocess.PIPE
+    with subprocess.Popen(command, cwd=_ROOT, stdin=pipe, stdout=pipe, start_new_session=True) as program:
         assert program.stdin is not None
         assert program.stdout is not None
         yield partial(_call, program.stdin, program.stdout)
