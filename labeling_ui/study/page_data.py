@@ -253,6 +253,7 @@ class Step(Enum):
     READ_RESULTS = "read_results"
     START = "start"
     INVITE = "invite"
+    AWAIT_RATERS = "await_raters"
     WAIT = "wait"
     CLOSE = "close"
     RESUME = "resume"
@@ -261,12 +262,14 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Situation:
-    """What the decision rests on. `complete`: every task has the judgments it wants. `people`: can anybody rate?"""
+    """What the decision rests on. `complete`: every task has the judgments it wants. `people`: can anybody rate?
+    `invited`: is an invitation open?"""
 
     state: str
     tasks: int
     complete: bool
     people: bool
+    invited: bool
     importing: bool
 
 
@@ -283,4 +286,6 @@ def next_step(now: Situation) -> Step:
         return Step.START
     if now.state == State.PAUSED:
         return Step.RESUME
-    return Step.WAIT if now.people else Step.INVITE
+    if now.people:
+        return Step.WAIT
+    return Step.AWAIT_RATERS if now.invited else Step.INVITE

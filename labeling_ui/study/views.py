@@ -122,11 +122,14 @@ def _figures_pending(overview: StudyOverview, jobs: Sequence[Job]) -> bool:
 
 
 def _situation(study: Study, progress: Progress, jobs: Sequence[Job]) -> Situation:
+    people = study.memberships.filter(role__in=RATING_ROLES).exists()
     return Situation(
         state=study.state,
         tasks=progress.tasks,
         complete=progress.tasks_complete >= progress.tasks > 0,
-        people=study.memberships.filter(role__in=RATING_ROLES).exists(),
+        people=people,
+        invited=not people
+        and any(invitation.is_open for invitation in study.invitations.filter(role__in=RATING_ROLES)),
         importing=any(job.kind == "import" and not job.is_finished for job in jobs),
     )
 

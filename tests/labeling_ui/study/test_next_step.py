@@ -16,6 +16,7 @@ def situation(**changes) -> Situation:
             "tasks": 9,
             "complete": False,
             "people": True,
+            "invited": False,
             "importing": False,
             **changes,
         }
@@ -27,6 +28,8 @@ def situation(**changes) -> Situation:
     [
         ({}, Step.WAIT),
         ({"people": False}, Step.INVITE),
+        ({"people": False, "invited": True}, Step.AWAIT_RATERS),
+        ({"invited": True}, Step.WAIT),
         ({"complete": True}, Step.CLOSE),
         ({"state": State.DRAFT, "tasks": 0}, Step.IMPORT),
         ({"state": State.DRAFT}, Step.START),

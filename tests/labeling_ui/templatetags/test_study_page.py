@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from analytics.overview import figures
 from annotation.models import Job, Rater, Study
+from annotation.studies import members
 from labeling_ui.templatetags.formatting import decimals
 from tests.analytics.votes import vote, votes
 from tests.factories import StudyFactory, comparison_task, member, rater, rating_task
@@ -44,6 +45,14 @@ def test_an_empty_study_asks_for_items_and_shows_no_row_of_zeros(client, admin, 
 
 def test_a_study_without_raters_asks_to_invite_them(client, admin, study):
     rating_task(study, "one")
+    assert "nobody can rate in it yet" in opened(client, admin, study)
+
+
+def test_a_study_whose_raters_are_invited_waits_for_them(client, admin, study):
+    rating_task(study, "one")
+    invitation, _token = members.invite(study, role="annotator", actor=admin)
+    assert "nobody has joined yet" in opened(client, admin, study)
+    type(invitation).objects.update(revoked_at=timezone.now())
     assert "nobody can rate in it yet" in opened(client, admin, study)
 
 
