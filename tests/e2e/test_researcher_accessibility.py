@@ -15,13 +15,14 @@ from analytics.reports.sensitivity import sensitivity
 from analytics.reports.study_report import study_report
 from analytics.statistics.bootstrap import Resampling
 from annotation.importing import uploads
-from annotation.models import Candidate, Job, Study, Upload, User
-from annotation.studies import members, workspaces
+from annotation.models import Answer, Candidate, Job, Question, Study, Upload, User
+from annotation.studies import members, protocols, workspaces
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
+from tests import every_kind
 from tests.analytics.votes import vote
 from tests.annotation.importing.reviewing import case as flagged
 from tests.e2e.test_accessibility import check_widths
-from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
+from tests.factories import StudyFactory, _task, clip, comparison_task, member, membership, rater, rating_task
 from tests.labeling_ui.cases import released
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -44,8 +45,27 @@ def boss(signed_in) -> User:
         members.add_member(study, boss, role="admin", actor=None)
         fill(study)
         figures.recompute_figures(study.pk)
+    ticked(boss)
     signed_in(boss)
     return boss
+
+
+def ticked(boss: User) -> None:
+    """A study of checkboxes, whose options have words."""
+    boxes = StudyFactory(slug="boxes")
+    members.add_member(boxes, boss, role="admin", actor=None)
+    asked = next(question for question in every_kind.QUESTIONS if question["kind"] == "choices")
+    definition = every_kind.every_kind(questions=[{**asked, "per_candidate": False}])
+    protocols.add_protocol_version(boxes, definition=definition, actor=None)
+    candidates = [(f"system-{number}", {"clip": clip(f"boxes-{number}")}) for number in range(2)]
+    task = _task(boxes, "bell", candidates, None, {"prompt": "A bell"})
+    question = Question.objects.get(protocol_version=boxes.protocol_version)
+    for selected in ([1], [1, 2]):
+        judgment = vote(task, rater=rater(boxes))
+        Answer.objects.create(
+            judgment=judgment, task=task, question=question, selected=selected, counted=True
+        )
+    figures.recompute_figures(boxes.pk)
 
 
 def fill(study: Study) -> None:
@@ -71,6 +91,7 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "empty",
         "ratings",
         "pairs",
+        "boxes",
         "pairs/settings",
         "pairs/settings/listening",
         "ratings/plan",
