@@ -202,11 +202,14 @@ def _inputs(benchmark: Benchmark, judges: Sequence[_Judge]) -> Table:
 
 
 def _outputs_by_context(result: BenchmarkResult) -> dict[str, list[OutputResult]]:
-    """Of a scorer that does not say what it reads, nothing is known."""
+    """Of a scorer that does not say what it reads, nothing is known. A request of which no answer could be read has no
+    output; one that is the only one has the usual."""
     by_context: dict[str, list[OutputResult]] = {}
-    for name, request in result.identity.get("requests", {}).items():
-        output = result.outputs.get(name, result.usual)
-        by_context.setdefault(", ".join(CONTEXTS[request["context"]]) or "–", []).append(output)
+    requests = result.identity.get("requests", {})
+    for name, request in requests.items():
+        outputs = by_context.setdefault(", ".join(CONTEXTS[request["context"]]) or "–", [])
+        if name in result.outputs or len(requests) == 1:
+            outputs.append(result.outputs.get(name, result.usual))
     if by_context:
         return by_context
     encoder = result.identity.get("encoder", {})

@@ -24,6 +24,7 @@ from analytics.evaluation.results import (
     last_parts,
     model_name,
     spread_over_templates,
+    usual_output,
 )
 from analytics.reports.render.interval_plot import Block, Point, interval_plot
 from analytics.reports.render.line_plot import Line, LinePoint, line_plot
@@ -392,7 +393,9 @@ def _data_notes(table: MetricTable) -> Iterator[str]:
             yield from (f"  - {_plain(line)}" for line in asked_lines(result))
             yield from (f"  - {note}" for note in _notes(result, table.layout))
         if row.has_templates:
-            yield f"- shown by template {row.outputs[0]!r} of {', '.join(row.outputs)}"
+            shown = usual_output(row.results[0].outputs)
+            what = "template " if shown in row.outputs else ""
+            yield f"- shown by {what}{shown!r} of {', '.join(dict.fromkeys((shown, *row.outputs)))}"
 
 
 def _counts(result: BenchmarkResult) -> str:

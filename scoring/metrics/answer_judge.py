@@ -173,7 +173,15 @@ def rating_probabilities(
             "another model.",
         )
     masses = [math.exp(place.labels.get(label, -math.inf)) for label in ratings]
-    return tuple(mass / sum(masses) for mass in masses)
+    whole = sum(masses)
+    # Some servers list what they know no probability of, at -9999 or minus infinity; JSON may hold a NaN.
+    if not whole > 0:
+        raise ExampleError(
+            "no_logprobs",
+            "The server lists no rating with a probability above 0 where the answer's own stands. Use rating=written, "
+            "or a server that gives log-probabilities as they are before sampling.",
+        )
+    return tuple(mass / whole for mass in masses)
 
 
 # ── the predicted distribution ──

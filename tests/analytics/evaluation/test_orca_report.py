@@ -106,6 +106,34 @@ def test_what_judges_read_is_shown_by_context_over_its_prompts(folder):
     assert found["question, rationale", "1"]["test_mae_sd"] == ""
 
 
+def test_a_prompt_without_a_readable_answer_is_no_prompt_of_its_context(folder):
+    report = reported(folder, ())
+    (path,) = (report.parent / "results").glob("*.json")
+    result = json.loads(path.read_text())
+    result["identity"]["requests"] = {
+        name: {"context": "reference"} for name in ("read", "never", "never-either")
+    }
+    result["outputs"]["read"] = json.loads(json.dumps(result["outputs"]["value"]))
+    result["outputs"]["read"]["figures"]["ORCA test: mae"]["estimate"]["value"] = 0.9
+    path.write_text(json.dumps({**result, "digest": "0" * 64}))
+    path.rename(path.with_name("another.json"))
+    reported(folder, ())
+    own = [row for row in rows(report / "inputs.csv") if row["test_mae"] == "0.9"]
+    assert [(row["prompts"], row["test_mae_sd"]) for row in own] == [("1", "")]
+
+
+def test_a_row_says_which_of_its_outputs_it_shows(folder):
+    report = reported(folder, ())
+    (path,) = (report.parent / "results").glob("*.json")
+    result = json.loads(path.read_text())
+    result["identity"]["templates"] = {"a": "Is it?", "b": "Is it so?"}
+    result["outputs"] |= dict.fromkeys(("a", "b"), result["outputs"]["value"])
+    path.write_text(json.dumps({**result, "digest": "0" * 64}))
+    path.rename(path.with_name("another.json"))
+    reported(folder, ())
+    assert "shown by 'value' of value, a, b" in (report.parent / "orca.md").read_text()
+
+
 def test_five_splits_are_drawn_by_question_in_the_two_strata(folder):
     (row, *_) = rows(reported(folder, ()) / "drawn_splits.csv")
     values = []

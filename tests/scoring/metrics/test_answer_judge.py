@@ -152,6 +152,15 @@ def test_the_probabilities_are_those_of_the_rating_and_not_of_another_number():
 # ── prompts ──
 
 
+@pytest.mark.parametrize("log_p", [-9999.0, -math.inf, math.nan])
+def test_ratings_without_a_probability_are_a_fault_and_no_number(log_p):
+    others = dict.fromkeys("1235", log_p)
+    answer = GeneratedText(score(4), tokens=[WrittenToken('{"score": ', {}), WrittenToken("4", others)])
+    with pytest.raises(ExampleError) as error:
+        rating_probabilities(answer, 4, "json")
+    assert error.value.fault.code == "no_logprobs"
+
+
 def test_a_context_gives_its_fields_and_leaves_the_other_lines_out(judged):
     metric, judge = judged(score(5), context="reference,question,rationale,transcript")
     metric.score([example()])
