@@ -252,7 +252,7 @@ def _add_question(definition: Definition, path: str, _argument: str) -> None:
     question = {"key": "", "kind": chosen.kind, "title": "", **copy.deepcopy(dict(chosen.start))}
     if definition.get("layout") == "abx" and path == "preference":
         question = {name: value for name, value in question.items() if name not in ("level", "tie")}
-    if definition.get("layout") in ("panel", "comparison") and path == "events":
+    if definition.get("layout") in ("panel", "comparison") and path in ("rating", "slider", "events"):
         question["per_candidate"] = True
     definition.setdefault("questions", []).append(question)
 

@@ -36,7 +36,9 @@ from labeling_ui.questions import editor_page
 from labeling_ui.questions.change_texts import change_rows
 from labeling_ui.questions.definition_form import (
     LANGUAGE_PATTERN,
+    Definition,
     apply,
+    part_at,
     read_definition,
     read_languages,
 )
@@ -115,12 +117,11 @@ def _save(request: HttpRequest, study: Study, deed: str) -> str:
         definition = _without_language(definition, argument)
         focus = "e-language"
     elif deed:
-        before = len(definition["questions"])
         definition = apply(definition, deed)
         if verb == "question" and protocols.has_answers(study):
             # Judgments that are there have no answer to it.
             definition["questions"][-1]["required"] = False
-        focus = _focus(deed, n_questions=before)
+        focus = _focus(deed, definition)
     revision = request.POST.get("revision", "")
     protocol_drafts.save_draft(
         study,
@@ -132,12 +133,14 @@ def _save(request: HttpRequest, study: Study, deed: str) -> str:
     return focus
 
 
-def _focus(deed: str, *, n_questions: int) -> str:
+def _focus(deed: str, definition: Definition) -> str:
+    """The id of the element to go to after a button, in the definition as it is then; of a row, whose first field is
+    meant."""
     verb, _colon, rest = deed.partition(":")
     path, _colon, argument = rest.partition(":")
     element = "e-" + path.replace(".", "-")
     if verb == "question":
-        return f"e-questions-{n_questions}-title-en"
+        return f"e-questions-{len(definition['questions']) - 1}-title-en"
     if verb == "copy":
         *way, last = path.split(".")
         return f"e-{'-'.join(way)}-{int(last) + 1}-title" if last.isdecimal() else ""
@@ -146,13 +149,22 @@ def _focus(deed: str, *, n_questions: int) -> str:
         to = int(last) + (1 if verb == "down" else -1) if last.isdecimal() else 0
         return f"e-{'-'.join(way)}-{to}-{verb}"
     if verb == "add":
-        return f"{element}-add"
+        return f"{element}-{_n_rows(definition, path) - 1}"
+    if verb == "scale":
+        return f"{element}-points-{argument}-points"
     if verb == "remove":
         *way, _last = path.split(".")
         return "add-title" if way == ["questions"] else f"e-{'-'.join(way)}-add"
     if verb == "confidence":
         return f"{element}-confidence-title-en" if argument == "on" else f"{element}-sure"
     return f"{element}-title" if verb == "type" else element
+
+
+def _n_rows(definition: Definition, path: str) -> int:
+    try:
+        return len(part_at(definition, path))
+    except (KeyError, IndexError, TypeError, ValueError):  # not there any more
+        return 0
 
 
 def _without_language(part: Any, tag: str) -> Any:

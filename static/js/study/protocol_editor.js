@@ -5,6 +5,7 @@
 import { h } from "../page/dom.js";
 import { translate } from "../page/texts.js";
 
+const FOCUSABLE = "a, button, input, select, summary, textarea, [tabindex]";
 const SAVE_AFTER_MS = 500;
 const PREVIEW_AFTER_MS = 250;
 const RETRY_MS = 5000;
@@ -96,8 +97,7 @@ export default function protocolEditor(form, { fetch = globalThis.fetch.bind(glo
 
   /** The field with the first fault. */
   function firstFault() {
-    const field = body().querySelector(".e-faults .problem")?.closest("fieldset, .field, li, section, details");
-    return field?.querySelector("input:not([type=hidden]), select, textarea") ?? field;
+    return body().querySelector(".e-faults .problem")?.closest("fieldset, .field, li, section, details");
   }
 
   /** What a button adds, moves or removes: the server answers with the form as it is then. */
@@ -140,7 +140,9 @@ export default function protocolEditor(form, { fetch = globalThis.fetch.bind(glo
 
   function focusOn(element) {
     if (!element) return;
-    const target = element.disabled ? element.closest("li, section")?.querySelector("button:not(:disabled), input:not([type=hidden])") : element;
+    let target = element;
+    if (element.disabled) target = element.closest("li, section")?.querySelector("button:not(:disabled), input:not([type=hidden])");
+    else if (!element.matches(FOCUSABLE)) target = element.querySelector("input:not([type=hidden]), select, textarea") ?? element;
     target?.closest("details")?.setAttribute("open", "");
     target?.focus();
     target?.scrollIntoView({ block: "nearest" });
@@ -167,12 +169,14 @@ export default function protocolEditor(form, { fetch = globalThis.fetch.bind(glo
     return queue(save);
   });
   // Publishing looks at the draft on the server: it is brought there first.
-  part("publish").addEventListener("click", (event) => {
-    if (!isUnsaved) return;
-    event.preventDefault();
-    clearTimeout(timer);
-    queue(save).then(() => isUnsaved || globalThis.location.assign(event.target.href));
-  });
+  for (const link of document.querySelectorAll('[data-part="publish"]')) {
+    link.addEventListener("click", (event) => {
+      if (!isUnsaved) return;
+      event.preventDefault();
+      clearTimeout(timer);
+      queue(save).then(() => isUnsaved || globalThis.location.assign(link.href));
+    });
+  }
   globalThis.addEventListener("beforeunload", (event) => {
     if (isUnsaved) event.preventDefault();
   });

@@ -182,3 +182,11 @@ def test_every_fault_of_a_definition_is_a_sentence_of_the_catalogue():
         and not any(fault.problem.startswith(start) or not start for start in patterns)
     }
     assert unknown == set()
+
+
+@pytest.mark.parametrize(("layout", "of_each"), [("comparison", True), ("panel", True), ("rating", False)])
+def test_ratings_beside_several_clips_are_of_each(layout, of_each):
+    definition = {**blank_definition("rating"), "layout": layout}
+    for kind in ("rating", "slider", "events"):
+        question = apply(definition, f"question:{kind}")["questions"][-1]
+        assert question.get("per_candidate", False) is of_each

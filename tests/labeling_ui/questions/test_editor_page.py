@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -61,6 +62,42 @@ def test_a_fault_stands_at_its_field_and_is_not_published(client, study):
     assert 'data-place="questions.0.title"><p class="problem">' in shown
     client.post(page("publish_questions", study))
     assert study.protocol_versions.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("deed", "tag"),
+    [
+        ("question:choices", "input"),
+        ("remove:questions.0", "h3"),
+        ("copy:questions.0", "h3"),
+        ("down:questions.0", "button"),
+        ("up:questions.1", "button"),
+        ("scale:questions.0.confidence:7", "button"),
+        ("confidence:questions.0:off", "button"),
+        ("add:questions.0.confidence.points", "li"),
+        ("remove:questions.0.confidence.points.1", "button"),
+        ("add:codes", "li"),
+        ("add:skip_reasons", "li"),
+        ("remove:skip_reasons.0", "button"),
+    ],
+)
+def test_the_focus_goes_to_what_a_button_has_made(client, study, deed, tag):
+    """Of a row, the script takes the first field."""
+    part = client.post(page("questions", study), form(study, do=deed), headers={"X-Part": "body"}).text
+    (focus,) = re.findall(r'data-focus="([^"]+)"', part)
+    (element,) = re.findall(rf'<(\w+)[^>]* id="{focus}"[^>]*>', part)
+    assert element == tag
+    if tag == "h3":
+        assert f'id="{focus}" tabindex="-1"' in part
+
+
+def test_a_button_about_a_row_that_is_gone_changes_nothing(client, study):
+    client.post(page("save_questions", study), form(study))
+    before = protocol_drafts.draft_of(study).definition
+    for deed in ("add:questions.9.options", "scale:questions.9:5", "remove:questions.9", "add:x.y"):
+        answer = client.post(page("questions", study), form(study, do=deed), headers={"X-Part": "body"})
+        assert answer.status_code == 200
+    assert protocol_drafts.draft_of(study).definition == before
 
 
 def test_guidelines_of_questions_that_are_gone_are_pointed_out(client, study):
